@@ -35,14 +35,15 @@ pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key:
             context.events.warn(pcs, REASON_NOT_OWNED, &note).await;
         }
     }
-    // Only the user can fix a metric that the API server rejects, so it is reported.
+    // Report errors, because only the user can fix a metric that the API server rejects.
     let report = |write: Write<'a>| {
         async move { context.events.report(pcs, REASON_FAILED, write.await).await }.boxed()
     };
     children.finish(key).into_iter().map(report).collect()
 }
 
-/// The garbage collector deletes the autoscalers of a predecessor of the same name.
+/// Whether the autoscaler blocks a needed name. The garbage collector deletes autoscalers of a deleted
+/// PodCliqueSet of the same name.
 fn is_foreign(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
     let is_named = |owner: &str, kind: &str| owner == pcs.name_any() && kind == PodCliqueSet::kind(&());
     controller(found).is_none_or(|owner| !is_named(&owner.name, &owner.kind))

@@ -1,5 +1,6 @@
-//! A topology resource that the binding refers to belongs to someone else and is only compared (TOPO-09). A
-//! backend whose scheduler is not installed does not block the others.
+//! Syncs the topology resources of a ClusterTopologyBinding. A resource that the binding references has
+//! another owner and is only compared (TOPO-09). A backend whose scheduler is not installed does not block
+//! the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +16,10 @@ use crate::plan::json_diff::merge_patch;
 use crate::status::cluster_topology_binding::{Report, SyncState, drift, status};
 
 const REASON_DRIFT_DETECTED: &str = "TopologyDriftDetected";
-/// No event reports that the API of a scheduler is installed.
+/// How soon to check again whether a scheduler's API is installed, because no event reports it.
 const NOT_READY_PAUSE: Duration = Duration::from_secs(5);
 
-/// Returns the last error that is worth a retry.
+/// Returns the last error for which a retry may help.
 pub(crate) async fn reconcile(
     binding: Arc<ClusterTopologyBinding>,
     context: Arc<Context>,

@@ -1,13 +1,14 @@
-//! Gang termination: deletes and recreates the pods of a scope whose breach has lasted for the termination
-//! delay.
+//! Gang termination: deletes and recreates the pods of a PodCliqueSet replica, or of a scaling-group replica,
+//! whose breach has lasted for the termination delay.
 //!
-//! A PodCliqueSet replica is breached if one of its standalone PodCliques is, or if a scaling group has too
-//! few unbreached replicas. Otherwise only the breached replica of the group is terminated. A PodClique can
-//! be breached only after its minimum was bound in this generation, so a gang that waits for room keeps
-//! waiting. The statuses store the start of a breach, so a restart does not restart the delay.
+//! A PodCliqueSet replica is breached if one of its standalone PodCliques is breached, or if a scaling group
+//! has too few unbreached replicas. If the group has enough unbreached replicas, only its breached replicas
+//! are terminated. A PodClique can be breached only after its minimum was bound in this generation, so a gang
+//! that waits for room keeps waiting. The statuses store the start of a breach, so a restart does not restart
+//! the delay.
 //!
 //! In the replica of the current update step, the delay starts with the step, and again with each pod that
-//! becomes Ready: it is terminated only if the step makes no progress for a whole delay.
+//! becomes Ready. So this replica is terminated only if the step makes no progress for a whole delay.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,15 +35,16 @@ use crate::status::held::held_since;
 
 /// Upstream's default, 4 h.
 const DEFAULT_DELAY: Duration = Duration::from_secs(4 * 60 * 60);
-/// Statuses store times in whole seconds.
+/// Added to each delay, because statuses store times in whole seconds.
 const ROUNDED: Duration = Duration::from_secs(1);
 
 const REASON_REPLICA_RECYCLED: &str = "PodCliqueSetReplicaDeleteSuccessful";
 const REASON_GROUP_REPLICA_RECYCLED: &str = "PodCliqueScalingGroupReplicaDeleteSuccessful";
 
 const BREACHED: &str = "its minimum was not available for the termination delay";
-const HALF_BOUND: &str = "it was bound in part for the termination delay, and gives its room back";
+const HALF_BOUND: &str = "it stayed partially bound for the termination delay, and its nodes are freed";
 
+/// Terminates what is due in each replica, and requeues the PodCliqueSet for the next deadline.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -118,7 +120,7 @@ fn update_step_start(pcs: &PodCliqueSet, i: i32) -> Option<Timestamp> {
 }
 
 impl GroupBreachTimes {
-    /// `None` if enough replicas are unbreached.
+    /// Since when too few replicas are unbreached. `None` if enough replicas are unbreached.
     fn breached_since(&self) -> Option<Timestamp> {
         let mut starts: Vec<_> = self.replicas.iter().flatten().copied().collect();
         starts.sort_unstable();
@@ -149,7 +151,7 @@ fn due_terminations(times: &BreachTimes, delay: Duration, now: Timestamp) -> Due
     let mut terminations = DueTerminations { wait: whole_replica, ..DueTerminations::default() };
     for group in &times.groups {
         let mut due = Vec::new();
-        // If too few replicas are left, the whole PodCliqueSet replica is terminated instead.
+        // If too few replicas are unbreached, the whole PodCliqueSet replica is terminated instead.
         if group.breached_since().is_none() {
             for (j, since) in (0..).zip(&group.replicas) {
                 let Some(since) = *since else { continue };
@@ -166,7 +168,7 @@ fn due_terminations(times: &BreachTimes, delay: Duration, now: Timestamp) -> Due
 
 struct Replica {
     i: i32,
-    /// With the generation that their pods must have.
+    /// The standalone PodCliques, each with the generation that its pods must have.
     standalone: Vec<(Arc<PodClique>, u64)>,
     groups: Vec<Group>,
     base: String,
@@ -248,7 +250,8 @@ impl Replica {
         }
     }
 
-    /// The number exceeds that of every pod, because a recreated PodGang has lost its count.
+    /// Terminates the whole replica. The new generation exceeds that of every pod, because a PodGang that was
+    /// recreated has lost its count.
     async fn recycle(&self, context: &Context, pcs: &PodCliqueSet, why: &str) -> Result<(), ReconcileError> {
         let Some(base) = context.caches.own_pod_gang(pcs, &self.base) else { return Ok(()) };
         let cliques = self
@@ -339,7 +342,7 @@ fn breached_since(pclq: &PodClique, generation: u64) -> Option<Timestamp> {
         let created = pclq.metadata.creation_timestamp.as_ref().map(|created| created.0);
         return Some(breached.max(created.unwrap_or(breached)));
     }
-    // Before the minimum was bound, no pod was lost.
+    // A breach starts no earlier than the first binding of the minimum.
     Some(breached.max(held_since(conditions, generation)?))
 }
 

@@ -11,7 +11,7 @@ fn breach_times(standalone: &[Option<i64>], groups: &[(usize, &[Option<i64>])]) 
     BreachTimes { standalone: times(standalone), groups: groups.iter().map(group).collect() }
 }
 
-/// The time is second 10, the delay 4 s.
+/// The current time is second 10, and the delay is 4 s.
 #[rstest::rstest]
 #[case::no_breach(breach_times(&[None], &[(1, &[None])]), false, &[vec![]], None)]
 #[case::a_clique_long_enough(breach_times(&[Some(6), None], &[]), true, &[], None)]

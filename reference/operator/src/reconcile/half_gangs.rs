@@ -1,11 +1,12 @@
-//! Finds PodGangs that are only partially bound. Their scheduler binds podgroups one by one (TERM-17), or a
-//! pod waits for its volume after all pods have got nodes (TERM-21).
+//! Finds PodGangs that are only partially bound. Either their scheduler binds podgroups one by one (TERM-17),
+//! or a pod waits for its volume after all pods have got nodes (TERM-21).
 //!
-//! Such a gang is not breached, because some of its podgroups were never bound. Two gangs that each hold
-//! nodes that the other needs would block each other, so it is terminated after the termination delay.
+//! Such a gang is not breached, because some of its podgroups were never bound. Two partially bound gangs may
+//! each hold nodes that the other gang needs. So a partially bound gang is terminated after the termination
+//! delay.
 //!
 //! PodGangs that wait for room are terminated one per delay, the youngest first. If all were terminated at
-//! once, each could bind the same part again. A PodGang that waits for a volume has room, so it is terminated
+//! once, each could bind the same pods again. A PodGang that waits for a volume has room, so it is terminated
 //! after one delay.
 
 use std::sync::Arc;
@@ -63,7 +64,7 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// With the number of termination delays after which it is terminated.
+/// Returns since when the PodGang is partially bound, and after how many termination delays it is terminated.
 pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
     let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang)?;
     if !waits_for_room {

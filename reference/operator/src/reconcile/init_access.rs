@@ -1,6 +1,6 @@
-//! The controller creates Secrets and never reads them (START-03). So an existing Secret may belong to a
-//! deleted predecessor. It is accepted once the PodCliqueSet is older than the time that garbage collection
-//! takes.
+//! Creates the ServiceAccount, Role, RoleBinding and Secret of init containers. The controller never reads
+//! Secrets (START-03), so an existing Secret may belong to a deleted PodCliqueSet of the same name. The
+//! Secret is accepted once the PodCliqueSet is older than the time that garbage collection takes.
 
 use grove_api::{PodCliqueSet, names};
 use jiff::{SignedDuration, Timestamp};
@@ -20,7 +20,8 @@ const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const GARBAGE_COLLECTION_TIME: SignedDuration = SignedDuration::from_secs(60);
 
-/// Without these objects, pods that wait for others wait indefinitely. So a failure is published as an event.
+/// Publishes a failure as an event, because pods that start after others would wait indefinitely without
+/// these objects.
 pub(super) async fn ensure(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     context.events.report(pcs, REASON_FAILED, create_missing(context, pcs).await).await
 }

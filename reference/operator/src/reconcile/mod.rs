@@ -1,5 +1,5 @@
-//! Reconcilers of objects. They write only two statuses: `Initialized` of a PodGang, because gates depend on
-//! it, and the status of a ClusterTopologyBinding.
+//! Reconcilers of objects. They write only two statuses: the condition `Initialized` of a PodGang, on which
+//! gates depend, and the status of a ClusterTopologyBinding.
 
 mod autoscalers;
 pub(crate) mod cluster_topology_binding;

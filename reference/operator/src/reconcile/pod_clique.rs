@@ -46,7 +46,8 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     })
 }
 
-/// A PodClique that lacks pods first waits for a permit, then plans with the current cache.
+/// Creates and deletes pods. A PodClique that lacks pods first waits for a permit, and then plans with the
+/// current cache.
 async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
     let Clique { context, pclq, .. } = clique;
     let lacking = clique.lacking(pods);
@@ -67,7 +68,7 @@ struct Dependencies {
 }
 
 impl Dependencies {
-    /// `None` if a dependency is missing. The creation of that dependency wakes the PodClique.
+    /// `None` if a dependency is missing. The PodClique is reconciled again when the dependency is created.
     fn of(context: &Context, pclq: &PodClique) -> Option<Self> {
         if pclq.metadata.deletion_timestamp.is_some() {
             return None;
@@ -115,7 +116,8 @@ impl Clique<'_> {
     /// A finished pod no longer belongs to the gang, so it is replaced (AON-11).
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let unseen = self.unseen(pods);
-        // Expectations of a deleted PodClique are forgotten, but the cache may be incomplete.
+        // The PodClique may have been deleted during this reconciliation. Its expectations are then lost, and
+        // the plan could count too few pods.
         let current =
             self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
         if current.is_none_or(|current| current.uid() != self.pclq.uid()) {
@@ -143,7 +145,7 @@ impl Clique<'_> {
             pods.iter().filter(|pod| is_finished(pod) && pod.metadata.deletion_timestamp.is_none());
         let finished = finished.filter(undeleted);
         let former: Vec<_> = former.into_iter().filter(|pod| is_live(pod)).collect();
-        // Pods of the next generation reuse these indexes.
+        // Pods of the next generation reuse the indexes of former pods.
         let indexes_are_free = former.is_empty();
         let surplus = pods.iter().filter(|pod| pod.uid().is_some_and(|uid| plan.delete.contains(&uid)));
         let due = if plan.delete.is_empty() { self.due_in_update(pods, &unseen) } else { Vec::new() };
@@ -154,8 +156,8 @@ impl Clique<'_> {
         }
         let deletions =
             finished.chain(surplus).chain(former).chain(replaced).map(|pod| self.delete(pod).boxed());
-        // Pods name their PodGroup. Pods of a new PodGang would keep a deleted PodGroup of that name alive by
-        // its finalizer, and block the name indefinitely (DEL-08).
+        // Pods name their PodGroup. The finalizer of a PodGroup keeps it while pods name it. So pods of a new
+        // PodGang would keep a deleted PodGroup of the same name indefinitely (DEL-08).
         let may_create = indexes_are_free
             && self.context.synced.are_synced(self.pod_gang)
             && self.is_gang_of_this_generation()
@@ -178,7 +180,7 @@ impl Clique<'_> {
     }
 
     /// Earlier pods may have disappeared because the PodClique was deleted, which another watch reports
-    /// later. New pods would have the hostnames of those of a new PodClique with the same name.
+    /// later. New pods would then have the same hostnames as the pods of a new PodClique of the same name.
     async fn still_exists(&self) -> Result<bool, ReconcileError> {
         if !self.context.expectations.has_created(self.uid()) {
             return Ok(true);
@@ -186,9 +188,9 @@ impl Clique<'_> {
         writes::still_exists(&self.context.client, self.pclq).await
     }
 
-    /// Scaled to 0 but still in its PodGang. Pods are deleted only after the podgroup has left. Otherwise the
-    /// other podgroups would be no complete gang, and later pods could be mistaken for the deleted pods
-    /// (AUTO-06).
+    /// Whether the PodClique is scaled to 0 but still in its PodGang. Pods are deleted only after the
+    /// podgroup has left the PodGang. Otherwise the PodGang would be incomplete, and later pods could be
+    /// mistaken for the deleted pods (AUTO-06).
     fn is_leaving(&self) -> bool {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         self.pclq.spec.replicas == 0
@@ -198,8 +200,8 @@ impl Clique<'_> {
             && podgroups.any(|podgroup| podgroup.name == self.pclq.name_any())
     }
 
-    /// The pod of the current update step, and old pods that are not Ready. Pods of a scaling group are
-    /// replaced with their replica.
+    /// Pods that an update replaces now: the pod of the current update step, and old pods that are not Ready.
+    /// Pods of a scaling group are replaced together with their replica.
     fn due_in_update(&self, pods: &[Arc<Pod>], unseen: &Unseen) -> Vec<String> {
         let is_standalone = !self.pclq.labels().contains_key(LABEL_SCALING_GROUP);
         if !is_standalone || !is_in_update_step(self.pcs, self.pclq) {
@@ -231,8 +233,8 @@ impl Clique<'_> {
         }
     }
 
-    /// A scaled PodGang follows its base; in a base PodGang, a replica of a scaling group may have been
-    /// terminated alone.
+    /// Whether the PodGang has the generation of the pods, as far as required. A scaled PodGang must have it.
+    /// In a base PodGang, a replica of a scaling group may have a later generation of its own.
     fn is_gang_of_this_generation(&self) -> bool {
         let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
         !is_scaled || generation::of_gang(self.pod_gang) == self.generation
@@ -265,6 +267,7 @@ impl Clique<'_> {
         Ok(())
     }
 
+    /// Removes the gates of the pods that may be scheduled.
     async fn release(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let mut gated: Vec<_> = pods.iter().filter(|pod| is_live(pod) && is_gated(pod)).collect();
         if gated.is_empty() {
@@ -300,7 +303,7 @@ impl Clique<'_> {
             former: &former,
             topology: topology.as_deref(),
         };
-        // A pod of a later generation comes from a termination that this cache does not show yet.
+        // A gated pod of a later generation results from a termination that the cache does not show yet.
         let of_generation = gated.into_iter().filter(|pod| generation::of_pod(pod) == self.generation);
         let referenced = of_generation.filter(|pod| gate::is_referenced(self.pod_gang, &pod.name_any()));
         children::all(referenced.map(|pod| self.release_one(pod, &state).boxed()).collect()).await
@@ -366,7 +369,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// The pod's name differs with every attempt and would be a new reason each time.
+/// The reason without the pod's name, which differs with every attempt and would make each reason a new one.
 fn reason(error: &ReconcileError, pod_clique: &str) -> String {
     let ReconcileError::Api { source: kube::Error::Api(status), .. } = error else {
         return error.to_string();

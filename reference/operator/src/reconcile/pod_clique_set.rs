@@ -39,8 +39,7 @@ pub(crate) async fn reconcile(
     }
     let Some(backend) = context.registry.resolve(&pcs) else {
         let name = context.registry.scheduler_name(&pcs);
-        let note =
-            format!("scheduler backend {name:?} is not enabled (any more); what runs is left as it is");
+        let note = format!("scheduler backend {name:?} is not enabled: existing pods stay unchanged");
         context.events.warn(&*pcs, REASON_BACKEND_DISABLED, &note).await;
         return Ok(Action::await_change());
     };
@@ -72,7 +71,7 @@ fn pod_count(pcs: &PodCliqueSet) -> usize {
     template.cliques.iter().map(clique_pods).fold(0, usize::saturating_add)
 }
 
-/// If the backend fails, there are none, so that nothing is deleted by mistake.
+/// Returns no writes if the backend fails, so that nothing is deleted by mistake.
 async fn writes<'a>(
     context: &'a Context,
     pcs: &'a PodCliqueSet,
@@ -160,7 +159,8 @@ async fn writes<'a>(
     Ok(writes)
 }
 
-/// Before the PodGang exists, the annotations of the PodCliqueSet decide.
+/// Asks the backend whether podgroups may be idle. Before the PodGang exists, the annotations of the
+/// PodCliqueSet decide.
 fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
     base.map_or_else(
         || {
@@ -172,8 +172,9 @@ fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<
     )
 }
 
-/// Its scaling group deletes them and may currently see another number of replicas. A PodGang that is
-/// recreated while these members exist would be stuck.
+/// Whether the PodGang still has members, which their scaling group deletes. The scaling group may have read
+/// another number of replicas. If the PodGang were deleted and recreated while these members exist, it would
+/// be stuck.
 fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();
     pod_gang.spec.podgroups.iter().any(|podgroup| {
@@ -204,10 +205,11 @@ fn apply_faults(shape: &mut GangShape) {
     }
 }
 
-/// Empty if the PodCliqueSet names no topology or its ClusterTopologyBinding was deleted.
+/// The levels of the PodCliqueSet's topology. Empty if it names no topology, or if its ClusterTopologyBinding
+/// was deleted.
 ///
-/// Reads the binding from the API server if the cache lacks it: gang resources are immutable, so a PodGang
-/// that is created too early would lack its constraints indefinitely.
+/// Reads the binding from the API server if the cache lacks it. Gang resources are immutable, so a PodGang
+/// that is created too early would never get its constraints.
 async fn topology_levels(
     context: &Context,
     pcs: &PodCliqueSet,

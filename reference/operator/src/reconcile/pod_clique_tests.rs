@@ -134,7 +134,7 @@ async fn a_failed_pod_is_replaced_at_its_index() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, [], "deleted and created once");
 }
 
-/// KLT-05: a pod on a lost node remains until its end is confirmed.
+/// KLT-05: a pod on a lost node keeps terminating, so its replacement must not wait for its deletion.
 #[tokio::test]
 async fn a_pod_that_is_being_deleted_is_replaced() {
     let (mut world, pods) = world_with_pods(&pod_clique(2)).await;
@@ -155,7 +155,7 @@ async fn no_pod_is_created_for_a_deleted_pod_clique_set() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
-/// The expectations of a PodClique are forgotten when it is deleted during its reconciliation.
+/// If a PodClique is deleted during its reconciliation, its expectations are lost.
 #[tokio::test]
 async fn no_pod_is_created_for_a_deleted_pod_clique() {
     let mut world = world();
@@ -167,8 +167,8 @@ async fn no_pod_is_created_for_a_deleted_pod_clique() {
     assert_eq!(world.written(), [], "the PodClique was deleted");
 }
 
-/// The garbage collector deletes the pods, and their watch reports it before the PodClique's watch
-/// reports the cause.
+/// The garbage collector deletes the pods, and the watch of pods may report this before the watch of
+/// PodCliques reports the cause.
 #[tokio::test]
 async fn no_pod_is_recreated_for_a_deleted_pod_clique_that_is_still_cached() {
     let (mut world, pods) = world_with_pods(&pod_clique(2)).await;
@@ -178,8 +178,8 @@ async fn no_pod_is_recreated_for_a_deleted_pod_clique_that_is_still_cached() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
-/// DEL-08: pods name their PodGroup. New pods would keep a deleted PodGroup of that name alive by its
-/// finalizer.
+/// DEL-08: the finalizer of a PodGroup keeps it while pods name it. New pods would keep a deleted PodGroup of
+/// the same name.
 #[tokio::test]
 async fn no_pod_is_created_before_the_gang_resources_exist() {
     let mut world = world();

@@ -1,5 +1,5 @@
-//! The controller chooses the name of a pod, so that it can look it up after a timeout or a lost connection.
-//! Creating another pod without this check could give the gang one pod too many.
+//! Creates a pod whose name the controller chooses. After a timeout or a lost connection, the controller
+//! looks the pod up by its name. Otherwise it could create one pod too many.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -11,7 +11,7 @@ use kube::{Client, ResourceExt};
 use crate::context::error::ReconcileError;
 use crate::context::writes;
 
-/// As in Kubernetes: no vowels and no look-alikes.
+/// The alphabet of Kubernetes for generated names: no vowels and no look-alikes.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LENGTH: usize = 5;
 
@@ -26,7 +26,7 @@ pub(super) fn pod_name(pclq: &str) -> String {
     name
 }
 
-/// Any error other than [`ReconcileError::Unsettled`] means that it was not created.
+/// Any error other than [`ReconcileError::Unsettled`] means that the pod was not created.
 pub(super) async fn create(client: &Client, pod: &DynamicObject) -> Result<(), ReconcileError> {
     let (namespace, name) = (pod.namespace().unwrap_or_default(), pod.name_any());
     let failed = |source| ReconcileError::Api { action: format!("create Pod {namespace}/{name}"), source };

@@ -1,6 +1,6 @@
-//! The gang resources exist before `Initialized` is True, and no gate is removed before that (GANG-07).
-//! `podReferences` are first written when every pod exists, all at once, and then follow the live pods. Each
-//! such write creates a new generation, for which the backend is called again.
+//! The gang resources exist before `Initialized` is True, and no gate is removed before that (GANG-07). All
+//! `podReferences` are first written when every pod exists, and then follow the live pods. Each such write
+//! creates a new generation, for which the backend is called again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,8 +35,7 @@ pub(crate) async fn reconcile(
     match context.serve(&pod_gang) {
         Served::By(backend) => gang.reconcile(&*backend).await?,
         Served::Disabled(name) => {
-            let note =
-                format!("scheduler backend {name:?} is not enabled (any more); the gang is left as it is");
+            let note = format!("scheduler backend {name:?} is not enabled: the gang stays unchanged");
             context.events.warn(&*pod_gang, REASON_BACKEND_DISABLED, &note).await;
         }
     }
@@ -63,7 +62,7 @@ impl Gang<'_> {
             self.pod_gang.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
         if !conditions.iter().any(|condition| condition.type_ == CONDITION_INITIALIZED) {
             let (pending, synced) = tokio::join!(self.set_initialized(false), self.sync(backend));
-            // The event of the changed status triggers the next step.
+            // The watch event of the changed status triggers the next step.
             return pending.and(synced.map(drop));
         }
         if !self.sync(backend).await? {
@@ -88,7 +87,7 @@ impl Gang<'_> {
         }
     }
 
-    /// Returns false if only a change of the PodGang can help.
+    /// Syncs the gang resources. Returns false if the PodGang must change before another attempt.
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, client, .. } = self.context;
         // A gang resource may have disappeared because the PodGang was deleted, which another watch reports
@@ -153,8 +152,8 @@ impl Gang<'_> {
         }
     }
 
-    /// Applies only to the version of the PodGang from which it was computed, and keeps the conditions of
-    /// others.
+    /// Patches only the version of the PodGang from which the condition was computed, and keeps the
+    /// conditions of other writers.
     async fn set_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
         let verdict = match initialized {
             true => ConditionUpdate {

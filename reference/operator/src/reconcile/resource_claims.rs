@@ -52,7 +52,8 @@ pub(super) async fn for_scaling_group(
     ensure(context, pcs, pcsg, &entries, &replicas, label).await
 }
 
-/// Deletes claims that no pod needs. After a scale-in, pods of any index may remain and keep their claims.
+/// Also deletes the claims that no pod needs. After a scale-in, pods of any index may remain, and their
+/// claims are kept.
 pub(super) async fn for_pod_clique<'a>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -74,6 +75,7 @@ pub(super) async fn for_pod_clique<'a>(
     ensure(context, pcs, pclq, &entries, &replicas, label).await
 }
 
+/// Creates the missing claims of `owner`, and deletes its other claims.
 async fn ensure<O>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -85,7 +87,7 @@ async fn ensure<O>(
 where
     O: Resource<DynamicType = ()> + Sync,
 {
-    // Entries are immutable: without entries, there never was a claim.
+    // Entries are immutable, so an owner without entries never had a claim.
     if entries.is_empty() {
         return Ok(());
     }

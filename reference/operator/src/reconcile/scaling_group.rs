@@ -1,5 +1,6 @@
-//! Replicas with an index below `minAvailable` belong to the base PodGang, each further one to a scaled
-//! PodGang, whose pods wait for the base (AON-06). An update replaces a replica as a whole.
+//! Creates the PodCliques of a scaling group. Replicas with an index below `minAvailable` belong to the base
+//! PodGang. Each further replica belongs to its own scaled PodGang, whose pods wait for the base (AON-06). An
+//! update replaces a replica as a whole.
 
 use std::sync::Arc;
 
@@ -59,8 +60,8 @@ pub(crate) async fn reconcile(
     Ok(Action::await_change())
 }
 
-/// The pods of a member are deleted only after the podgroup has left the base PodGang (AUTO-06; `pod_clique`
-/// explains why).
+/// Whether the member is scaled to 0 but still in the base PodGang. Its pods are deleted only after it has
+/// left the PodGang (AUTO-06; `pod_clique` explains why).
 fn is_leaving(
     context: &Context,
     pcs: &PodCliqueSet,
