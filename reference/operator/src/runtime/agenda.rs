@@ -7,13 +7,13 @@ use std::hash::Hash;
 
 use tokio::time::Instant;
 
-/// The number of the request orders objects that are due at the same time.
+/// When an object is due, and the number of the request, which orders objects that are due at the same time.
 type Slot = (Instant, u64);
 
 pub(super) struct Agenda<T> {
     due: BTreeMap<Slot, T>,
     slots: HashMap<T, Slot>,
-    /// When each is due again, if at all.
+    /// Objects that are being reconciled, and when each is due again, if requested.
     busy: HashMap<T, Option<Instant>>,
     requests: u64,
 }
@@ -100,7 +100,7 @@ mod tests {
     fn the_earlier_of_two_requested_times_counts() {
         let (mut agenda, at) = agenda(&[("a", 1000), ("b", 5), ("a", 0)]);
         assert_eq!(taken(&mut agenda, at(0)), ["a"]);
-        assert_eq!(taken(&mut agenda, at(5000)), ["b"], "the later request of a is dropped");
+        assert_eq!(taken(&mut agenda, at(5000)), ["b"], "the agenda drops the later request of a");
     }
 
     #[test]

@@ -62,7 +62,7 @@ where
     }
 }
 
-/// Plural with its subresource, such as `pods` or `podgangs/status`.
+/// The plural of the resource, with a subresource: `pods` or `podgangs/status`.
 fn resource_of(path: &str) -> String {
     let mut parts = path.trim_matches('/').split('/');
     let prefix = if parts.next() == Some("api") { 1 } else { 2 };

@@ -12,7 +12,7 @@ use crate::backend::{DEFAULT_SCHEDULER, Profile, ProfileType, Registry, Schedule
 
 const API_VERSION: &str = "operator.config.grove.io/v1alpha1";
 const KIND: &str = "OperatorConfiguration";
-/// Built from `images/grove-initc`.
+/// The image that is built from `images/grove-initc`.
 const DEFAULT_INIT_IMAGE: &str = "grove-conformance/grove-initc:dev";
 
 #[derive(Clone, Debug)]

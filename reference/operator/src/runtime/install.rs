@@ -36,11 +36,11 @@ pub enum WebhookTarget {
 #[derive(Clone, Debug)]
 pub struct InstallOptions {
     pub webhooks: WebhookTarget,
-    /// PEM.
+    /// The certificate authority of the webhooks, PEM.
     pub ca_bundle: Vec<u8>,
 }
 
-/// In the order to apply them.
+/// Returns the objects in the order to apply them.
 pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);

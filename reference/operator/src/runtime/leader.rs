@@ -1,5 +1,5 @@
 //! Leader election with a Lease (`coordination.k8s.io/v1`). A candidate measures with its own clock how long
-//! a lease has not changed, and never compares clocks. A leader that cannot renew its lease in time exits,
+//! the Lease has not changed, and never compares clocks. A leader that cannot renew its lease in time exits,
 //! because another replica may have taken over.
 
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Candidate {
         let mut renewed = Instant::now();
         while renewed.elapsed() < RENEW_DEADLINE {
             tokio::time::sleep(RETRY_PERIOD).await;
-            // Other candidates measure from the write of the lease, which happens after this.
+            // Other candidates measure from the write of the lease, which is later than this time.
             let started = Instant::now();
             match self.attempt_within(RENEW_DEADLINE.saturating_sub(renewed.elapsed())).await {
                 Some(true) => renewed = started,
@@ -70,18 +70,21 @@ impl Candidate {
         match tokio::time::timeout(limit, self.attempt()).await {
             Ok(Ok(leads)) => return Some(leads),
             Ok(Err(error)) => tracing::warn!(%error, "cannot acquire or renew the lease"),
-            Err(_) => tracing::warn!(?limit, "no answer about the lease in time"),
+            Err(_) => tracing::warn!(?limit, "timed out while acquiring or renewing the lease"),
         }
         None
     }
 
-    /// Returns false if another candidate holds it. Any write to the lease causes a conflict, so the lease is
-    /// read once more. After a second conflict, the next attempt decides.
+    /// Returns false if another candidate holds the lease. Any other write to the lease causes a conflict,
+    /// after which the lease is read once more. After a second conflict, the next attempt decides.
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
         match self.take_or_renew().await {
             Err(kube::Error::Api(status)) if status.is_conflict() && fault!("lease-always-taken") => Ok(true),
             Err(kube::Error::Api(status)) if status.is_conflict() => {
-                tracing::debug!(reason = status.message, "the lease was written meanwhile, reading it again");
+                tracing::debug!(
+                    reason = status.message,
+                    "another candidate wrote the lease, reading it again"
+                );
                 self.take_or_renew().await
             }
             result => result,
@@ -175,7 +178,7 @@ mod tests {
         assert!(!candidate.attempt().await.unwrap());
     }
 
-    /// Each read returns the next of `holders`. The first `refusals` writes are refused.
+    /// Each read returns the next of `holders`. The first `refusals` writes fail with a conflict.
     async fn conflicts(
         holders: &'static [&'static str],
         mut refusals: usize,
@@ -202,7 +205,7 @@ mod tests {
         }
     }
 
-    /// `None` means that the attempt failed, and that a leader retries.
+    /// The expected result of the attempt. `None` means that the attempt failed, so that a leader retries.
     #[rstest::rstest]
     #[case::no_conflict(&["me"], 0, Some(true))]
     #[case::still_the_holder(&["me"], 1, Some(true))]

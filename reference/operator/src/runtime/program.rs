@@ -45,7 +45,7 @@ const REQUIRED: [(&str, &[&str]); 2] = [
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Without it: the pod's service account, or the user's own kubeconfig.
+    /// `None` for the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     pub config: PathBuf,
     pub namespace: String,
@@ -71,20 +71,19 @@ pub enum ProgramError {
          | kubectl apply --server-side -f -"
     )]
     MissingResources {
-        /// Comma-separated.
+        /// The names of the resources, separated by commas.
         missing: String,
     },
     #[error(transparent)]
     Server(#[from] ServerError),
     #[error("{0} ended unexpectedly")]
     Ended(&'static str),
-    /// Another replica may lead now.
-    #[error("leadership lost")]
+    #[error("cannot renew the lease in time: another replica may lead now")]
     LeadershipLost,
 }
 
 pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
-    // An error means that a provider is already installed.
+    // `install_default` fails if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let shutdown = shutdown_signal();
     tokio::pin!(shutdown);
@@ -194,7 +193,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         while servers.join_next().await.is_some() {}
     };
     if tokio::time::timeout(GRACE, finish).await.is_err() {
-        tracing::warn!("not everything ended in time");
+        tracing::warn!("shutdown timed out: some tasks are still running");
     }
     ended
 }
@@ -210,7 +209,7 @@ async fn connect(options: &Options, metrics: Metrics) -> Result<Client, ProgramE
         None => Config::infer().await.map_err(|error| failed(&error))?,
     };
     let layer = ApiLayer::new(metrics);
-    // The managedFields of an object show this name.
+    // This name appears in the managedFields of written objects.
     config.headers.push((USER_AGENT, HeaderValue::from_static("grove-backend-controller")));
     let builder = ClientBuilder::try_from(config).map_err(|error| failed(&error))?.with_layer(&layer);
     Ok(if corrupts_writes() { builder.with_layer(&CorruptingLayer).build() } else { builder.build() })

@@ -1,6 +1,6 @@
-//! kube's applier is not used. It returns waiting objects in any order, so gangs would not be processed in
-//! the order in which they started. It polls all running work in one task, which costs most of a CPU with
-//! thousands of objects.
+//! The loop that runs a reconciler. It replaces kube's applier, which returns waiting objects in any order,
+//! so that gangs would not be processed in the order in which they started. The applier also polls all
+//! running work in one task, which costs most of a CPU with thousands of objects.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -35,12 +35,12 @@ pub(super) struct Settings {
     pub after_own_writes: bool,
 }
 
-/// How long changes of an object are collected. Later requests do not restart the time, because an object
-/// that changes constantly would never be reconciled.
+/// How long a reconciler waits for more changes of an object. Later changes do not restart the time, because
+/// an object that changes constantly would never be reconciled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
     pub min: Duration,
-    /// For each other object that waits, so that more changes are collected under load.
+    /// Added for each other object that waits, so that a reconciliation covers more changes under load.
     pub per_waiting: Duration,
     pub max: Duration,
 }
@@ -150,8 +150,8 @@ async fn reconcile_one<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// If a reconciler ends or panics earlier, aborts the others and returns false: a controller without one of
-/// its reconcilers looks healthy but is not.
+/// Returns true after a regular stop. If a reconciler ends or panics earlier, aborts the other reconcilers
+/// and returns false: a controller without one of its reconcilers would look healthy, but would not work.
 pub(super) async fn wait_for_shutdown(mut reconcilers: JoinSet<()>, stop: &CancellationToken) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {
@@ -169,7 +169,7 @@ fn backoff(failures: u32) -> Duration {
     MIN_BACKOFF.saturating_mul(2_u32.saturating_pow(failures.saturating_sub(1))).min(MAX_BACKOFF)
 }
 
-/// Nothing is left to do in a namespace that is being deleted (DEL-07).
+/// Accepts the error of a namespace that is being deleted, because nothing is left to do there (DEL-07).
 fn accept_namespace_gone<K>(
     result: Result<Action, ReconcileError>,
     object: &ObjectRef<K>,

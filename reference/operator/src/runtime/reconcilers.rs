@@ -10,17 +10,17 @@ use crate::context::Context;
 use crate::context::queues::Inboxes;
 use crate::{reconcile, status};
 
-/// With thousands of pods, one write then covers most steps of a gang. The maximum is short enough for
-/// statuses that are computed from other statuses (STAT-02).
+/// How long statuses collect changes. With thousands of pods, one write then covers most changes of a gang.
+/// The maximum is short enough for statuses that are computed from other statuses (STAT-02).
 const STATUS: Gather = Gather {
     min: Duration::from_millis(250),
     per_waiting: Duration::from_millis(20),
     max: Duration::from_millis(1200),
 };
-/// `flow` limits how many of them create pods at the same time.
+/// Concurrent reconciliations of PodCliques. `flow` limits how many of them create pods at the same time.
 const POD_CLIQUES: usize = 4096;
 
-/// Returns false if a reconciler ends earlier.
+/// Runs all reconcilers until `stop`. Returns false if a reconciler ends earlier.
 pub(super) async fn reconcile_all(
     inboxes: Inboxes,
     context: &Arc<Context>,
@@ -124,7 +124,8 @@ pub(super) async fn reconcile_all(
         stop(),
         status::pod_gang::reconcile,
     ));
-    // One at a time: if a scheduler supports only one binding, they must not overtake each other.
+    // Reconcile one binding at a time: a scheduler may support only one binding, so two reconciliations must
+    // not write at the same time.
     all.spawn(run(
         Settings { concurrency: 1, ..delayed("cluster_topology_binding") },
         bindings.store.clone(),

@@ -1,6 +1,6 @@
-//! `/readyz` reports whether the caches are complete and the maintained certificate is served. A backend
-//! without its scheduler's API does not make the controller unready, because the other backends continue
-//! (ADM-19).
+//! `/readyz` succeeds if the caches are complete and the certificate that the controller maintains is served.
+//! A backend without its scheduler's API does not make the controller unready, because the other backends
+//! continue (ADM-19).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -45,9 +45,12 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
         // Writing into a String cannot fail.
         let _ = writeln!(text, "[{}]{what} {detail}", if good { '+' } else { '-' });
     };
-    line(ready, "caches", if ready { "complete" } else { "not complete yet" });
+    line(ready, "caches", if ready { "complete" } else { "incomplete" });
     if let Some(state) = &certificates {
-        let detail = state.as_ref().err().map_or("served, and their authority known", |reason| reason);
+        let detail = state
+            .as_ref()
+            .err()
+            .map_or("served, and the webhook configurations contain their authority", |reason| reason);
         line(state.is_ok(), "certificates", detail);
     }
     // Query the backends concurrently, so that the probe takes no longer than the slowest backend.
@@ -77,7 +80,7 @@ mod tests {
 
     async fn get_readyz(caches: bool, certificates: Option<Result<(), String>>) -> (StatusCode, String) {
         let (_ready, ready) = watch::channel(caches);
-        // The last state stays after its sender is dropped.
+        // A receiver keeps the last state after its sender is dropped.
         let certificates = certificates.map(|state| watch::channel(state).1);
         let registry = cluster(vec![FakeBackend::ready("fake")]).registry;
         let request = Request::get("/readyz").body(Body::empty()).unwrap();
