@@ -1,5 +1,6 @@
-//! Entries and reasons are those of upstream, plus: the scheduler is not installed, has to wait, or refuses
-//! the binding. Unlike in upstream, the message of the condition names the schedulers.
+//! The status of a ClusterTopologyBinding. It has upstream's entries and reasons, and three more reasons: the
+//! scheduler is not installed, must wait, or refuses the binding. Unlike in upstream, the message of the
+//! condition names the schedulers.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use kube::api::DynamicObject;
 use crate::backend::{BackendError, TopologyState};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// The summary reports the last variant that occurs.
+/// The state of one scheduler. The condition reports the last of these variants that occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SyncState {
     InSync,
@@ -93,7 +94,7 @@ impl Report {
     }
 }
 
-/// The observed generation is set only if nothing remains to be done for it (`is_done`).
+/// Sets the observed generation only if `is_done`: no sync has to be retried.
 pub(crate) fn status(
     binding: &ClusterTopologyBinding,
     reports: &[Report],

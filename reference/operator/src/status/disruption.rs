@@ -1,4 +1,4 @@
-//! The condition `DisruptionTarget` of a PodGang: a scheduler has evicted pods of it (PRE-13).
+//! The condition `DisruptionTarget` of a PodGang: a scheduler has evicted some of its pods (PRE-13).
 
 use grove_api::names::CONDITION_POD_GANG_DISRUPTION_TARGET;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
@@ -7,9 +7,9 @@ use crate::plan::conditions::{self, ConditionUpdate};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evictions {
-    /// A pod is marked for eviction.
+    /// Whether a scheduler has marked a pod for eviction.
     pub is_marked: bool,
-    /// This program has seen such a mark, and the PodClique has not been bound again since.
+    /// Whether this program has seen such a mark, and the PodClique has not been bound again since then.
     pub is_remembered: bool,
 }
 
@@ -45,7 +45,8 @@ mod tests {
 
     const BOUND: bool = true;
 
-    /// Each state: whether a pod is marked, an eviction is remembered, and the minimum is bound.
+    /// Each state contains whether a pod is marked, whether an eviction is remembered, and whether the
+    /// minimum is bound.
     fn after(states: &[(bool, bool, bool)]) -> Option<String> {
         let conditions = states.iter().fold(
             Vec::<Condition>::new(),

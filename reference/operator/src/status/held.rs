@@ -1,4 +1,4 @@
-//! The condition `MinAvailableHeld` of a PodClique.
+//! The condition `MinAvailableHeld` of a PodClique: its minimum has been bound in this generation.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::pods::{is_bound, is_live, is_preempted};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// Only a minimum that was bound in this generation can be lost. The condition stays True until the next
-/// generation starts, the PodClique is scaled to 0, or a scheduler has evicted all of its pods.
+/// The condition shows that the minimum can be breached: only a minimum that was bound can be lost. The
+/// condition stays True until the next generation starts, the PodClique is scaled to 0, or a scheduler has
+/// evicted all of its pods.
 pub(super) fn held_condition(
     before: &[Condition],
     is_bound: bool,
@@ -23,7 +24,7 @@ pub(super) fn held_condition(
     let held = !is_idle && (is_bound || held_since(before, generation).is_some());
     let message = match held {
         true => "minAvailable pods of this generation have been scheduled",
-        false => "never yet were minAvailable pods of this generation scheduled",
+        false => "minAvailable pods of this generation have never been scheduled",
     };
     let condition = ConditionUpdate {
         type_: CONDITION_MIN_AVAILABLE_HELD,
@@ -36,8 +37,8 @@ pub(super) fn held_condition(
 
 /// Whether a scheduler has evicted all bound pods of a PodClique.
 ///
-/// The replacements then wait for capacity like the first pods: the eviction is no breach (PRE-12). If some
-/// pods are left, they hold capacity that the gang cannot use, so a breach is due.
+/// The replacements then wait for capacity like the first pods, so the eviction is no breach (PRE-12). If
+/// some pods are left, they hold capacity that the gang cannot use, so the PodClique is breached.
 pub(super) fn is_evicted(pods: &[Arc<Pod>], is_remembered: bool) -> bool {
     let is_left = |pod: &Arc<Pod>| is_live(pod) && is_bound(pod) && !is_preempted(pod);
     (is_remembered || pods.iter().any(|pod| is_preempted(pod))) && !pods.iter().any(is_left)
@@ -50,7 +51,8 @@ pub(super) fn without_minimum(mut pclq: PodClique) -> PodClique {
     pclq
 }
 
-/// The transition time of such a condition does not apply to this generation.
+/// Whether the condition is True for another generation, so that its transition time does not apply to this
+/// one.
 pub(super) fn is_held_in_other_generation(condition: &Condition, generation: u64) -> bool {
     condition.type_ == CONDITION_MIN_AVAILABLE_HELD
         && condition.status == "True"

@@ -1,5 +1,5 @@
-//! Reconcilers of statuses. A status is written after a pause, which collects changes, and only if it
-//! differs.
+//! Reconcilers of statuses. A reconciler waits for more changes before it computes a status, and writes the
+//! status only if it differs.
 
 pub(crate) mod cluster_topology_binding;
 mod disruption;

@@ -26,11 +26,11 @@ use crate::update::update_view::{
     selected_pods,
 };
 
-/// How old a PodClique must be before its status reports missing pods.
+/// The age from which the status of a PodClique reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
 const REASON_ALL_LOST: &str = "AllScheduledReplicasLost";
 
-pub(super) const IDLE: &str = "0 replicas are asked for";
+pub(super) const IDLE: &str = "0 replicas are requested";
 
 pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Result<Action, ReconcileError> {
     let Some(pcs) = context.caches.root_of(&pclq) else { return Ok(Action::await_change()) };
@@ -79,7 +79,7 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         writes::patch_status_of_version(&context, &*pclq, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
-        (1.., 0) => context.events.warn(&*pclq, REASON_ALL_LOST, "no pod of it is scheduled any more").await,
+        (1.., 0) => context.events.warn(&*pclq, REASON_ALL_LOST, "no pod is scheduled any more").await,
         (_, 1..) => context.events.reset_warning(&*pclq, REASON_ALL_LOST),
         _ => {}
     }
@@ -98,7 +98,8 @@ fn first_status_delay(pclq: &PodClique, pods: usize, now: Timestamp) -> Option<D
     (!has_status && pods < wanted && !remaining.is_zero()).then_some(remaining)
 }
 
-/// The status of a scaling group reports the steps of its members.
+/// The progress of an update of the PodClique. For a PodClique in a scaling group, the status of the group
+/// reports the update steps.
 fn progress(
     pcs: &PodCliqueSet,
     clique: &CliqueView,
@@ -248,8 +249,8 @@ fn is_gated(pod: &Pod) -> bool {
     pod.gates().next().is_some()
 }
 
-/// A pod that is still starting counts as healthy: init containers may take long, and are never ready while
-/// they run.
+/// Whether the pod has failed or unready containers. A pod that is still starting counts as healthy: init
+/// containers may take long, and are never ready while they run.
 fn is_unhealthy(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     let statuses = |list: fn(&PodStatus) -> &Option<Vec<ContainerStatus>>| {

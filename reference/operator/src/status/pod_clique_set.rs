@@ -82,7 +82,8 @@ pub(crate) async fn reconcile(
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// The failure is a name that is taken, or else what one of its PodGangs reports (STAT-18).
+/// The condition `ReplicaFailure`: a name that is taken, or else the failure that a PodGang reports
+/// (STAT-18).
 fn failure(context: &Context, pcs: &PodCliqueSet) -> Option<ConditionUpdate> {
     let (caches, events) = (&context.caches, &context.events);
     let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
@@ -168,7 +169,7 @@ impl Replica {
             && self.0.groups.iter().all(is_group_available)
     }
 
-    /// Statuses may be stale, so the pods are checked too.
+    /// Whether all pods have the current template. Also counts the pods, because statuses may be stale.
     fn is_updated(&self) -> bool {
         let is_group_updated = |group: &GroupView| {
             let updated = group.pcsg.status.as_ref().map_or(0, |status| status.updated_replicas);
@@ -181,7 +182,7 @@ impl Replica {
     }
 }
 
-/// `None` until a template changes for the first time.
+/// The progress of the update. `None` until a template changes for the first time.
 fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],

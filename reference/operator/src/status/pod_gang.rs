@@ -1,5 +1,6 @@
-//! The status of a scheduler's gang resource is not used: kube-scheduler may never reset it, and Volcano may
-//! reset too much of it. A scheduler's message is repeated only as the reason for a wait.
+//! Computes the status of a PodGang from its pods, not from the status of the scheduler's gang resource:
+//! kube-scheduler may never reset that status, and Volcano may reset too much of it. Only the reason for a
+//! wait repeats a scheduler's message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,7 @@ use crate::faults::fault;
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::plan::json_diff::merge_patch;
 
-/// How old a PodGang must be before its status reports missing pods.
+/// The age from which the status of a PodGang reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
 
 pub(crate) async fn reconcile(
@@ -49,7 +50,8 @@ pub(crate) async fn reconcile(
         gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
-    // Until then, `reconcile::pod_gang` writes the other conditions together with `Initialized`.
+    // Until the PodGang is initialized, `reconcile::pod_gang` writes the other conditions together with
+    // `Initialized`.
     if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
         return Ok(Action::requeue(CREATION));
     }
@@ -63,14 +65,14 @@ pub(crate) async fn reconcile(
         let was_bound = conditions::is_true(&before.conditions, CONDITION_POD_GANG_SCHEDULED);
         context.metrics.record_bound(&pod_gang, was_bound);
     }
-    // A changed message about an unchanged fact wakes no reconciler.
+    // Compute the status again later, because a changed message about an unchanged fact wakes no reconciler.
     Ok(match gang.is_scheduled() {
         true => Action::await_change(),
         false => Action::requeue(stable_for.unwrap_or(STABLE)),
     })
 }
 
-/// The caller must write it at once.
+/// The caller must write the status at once.
 pub(crate) fn current_status(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     let before = pod_gang.status.clone().unwrap_or_default();
     let keeps_messages = context.messages.stable_for(pod_gang).is_some();
@@ -94,7 +96,7 @@ impl<'a> Gang<'a> {
         Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
-    /// `keeps_messages` keeps the messages about unchanged facts.
+    /// If `keeps_messages`, the messages about unchanged facts stay the same.
     fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
         let mut status = before.clone();
         for mut update in self.updates(&before.conditions) {
@@ -177,7 +179,7 @@ impl<'a> Gang<'a> {
             true => {
                 ("MinAvailableBreached", "the minimum of some podgroup was scheduled, and is not available")
             }
-            false => ("MinAvailableKept", "no podgroup whose minimum was scheduled is short of it"),
+            false => ("MinAvailableKept", "every minimum that was scheduled is still available"),
         };
         ConditionUpdate {
             type_: CONDITION_POD_GANG_UNHEALTHY,
@@ -216,7 +218,7 @@ impl<'a> Gang<'a> {
         })
     }
 
-    /// Reason and message (STAT-09), from the earliest step to the last.
+    /// The reason and message of a wait (STAT-09). The earliest step that is not done decides.
     fn wait_reason(&self) -> (&'static str, String) {
         if let Some(failure) = &self.failure {
             return (GANG_RESOURCES_MISSING, failure.clone());
@@ -269,8 +271,8 @@ impl<'a> Gang<'a> {
         (!is_bound).then(|| base.clone())
     }
 
-    /// A scheduler ignores a gated pod and reports nothing. On kube-scheduler 1.37, the gate holds back every
-    /// pod of its tree.
+    /// A gate that another controller has added. A scheduler ignores a gated pod and reports nothing. On
+    /// kube-scheduler 1.37, the gate holds back every pod of its tree.
     fn foreign_gate(&self) -> Option<(String, String)> {
         let pods = self.view.pods();
         pods.iter().find_map(|pod| {
@@ -283,7 +285,8 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// The most specific cause comes first, then the reason `Unschedulable`.
+    /// The message with the most specific cause. Among equal causes, the reason `Unschedulable` takes
+    /// precedence.
     fn scheduler_message(&self) -> Option<String> {
         let pods = self.view.pods();
         let has_message =
@@ -298,7 +301,7 @@ impl<'a> Gang<'a> {
         let Served::By(backend) = self.context.serve(self.pod_gang) else { return of_pod };
         let resources = self.context.caches.gang_resources_of(self.pod_gang);
         match (of_pod, resources.iter().find_map(|resource| backend.domains_tried(resource))) {
-            (Some(of_pod), Some(tried)) => Some(format!("{tried}; of the first one tried: {of_pod}")),
+            (Some(of_pod), Some(tried)) => Some(format!("{tried}; for the first one: {of_pod}")),
             (Some(of_pod), None) => Some(of_pod),
             (None, _) => resources.iter().find_map(|resource| backend.refusal(resource)),
         }

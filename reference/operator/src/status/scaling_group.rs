@@ -80,9 +80,7 @@ pub(crate) async fn reconcile(
         writes::patch_status_of_version(&context, &*pcsg, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
-        (1.., 0) => {
-            context.events.warn(&*pcsg, REASON_ALL_LOST, "no replica of it is scheduled any more").await
-        }
+        (1.., 0) => context.events.warn(&*pcsg, REASON_ALL_LOST, "no replica is scheduled any more").await,
         (_, 1..) => context.events.reset_warning(&*pcsg, REASON_ALL_LOST),
         _ => {}
     }
@@ -130,8 +128,9 @@ fn progress(
     Some(progress)
 }
 
-/// Ends when all cliques have been scheduled and healthy since it started. The reason contains the number of
-/// terminations, to distinguish a new one from a finished one.
+/// The condition `GangTerminationInProgress`. It becomes False when all cliques have been scheduled and
+/// healthy since the termination started. The reason contains the number of terminations, to distinguish a
+/// new termination from a finished one.
 fn termination_condition(
     pcsg: &PodCliqueScalingGroup,
     base: u64,

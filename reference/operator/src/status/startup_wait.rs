@@ -1,4 +1,5 @@
-//! Lets users distinguish waiting pods from broken ones (START-09).
+//! The condition `HeldByStartupOrder` of a PodClique. It lets users distinguish waiting pods from broken pods
+//! (START-09).
 
 use std::sync::Arc;
 
@@ -84,7 +85,8 @@ mod tests {
         })
     }
 
-    /// The clique starts after 2 pods, of which `ready` are Ready. `own` is the state of its own pod.
+    /// The clique starts after 2 pods of another clique, of which `ready` are Ready. `own` is the state of
+    /// the clique's own pod.
     fn reported(ready: usize, own: Value, before: &[Condition]) -> Option<Condition> {
         let mut world = World::new();
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"}, "spec": {"replicas": 1, "template": {

@@ -1,6 +1,6 @@
-//! Claims that pods wait for after their scheduler has chosen a node, up to ten minutes. No condition of the
-//! pod reports this wait, so the PodGang does (STAT-16). They are listed only for gangs that wait: a watch of
-//! every claim in the cluster would cost more.
+//! Finds the PersistentVolumeClaims that pods wait for after their scheduler has chosen a node, up to ten
+//! minutes. No condition of the pod reports this wait, so the PodGang does (STAT-16). Claims are listed only
+//! for gangs that wait: a watch of every claim in the cluster would cost more.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,8 @@ impl UnboundClaim {
     }
 }
 
-/// If claims cannot be listed, the rest of the status is still written.
+/// The first claim without a volume. `None` also if claims cannot be listed, so that the rest of the status
+/// is still written.
 pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
     let claims_of_pods = claims_of_pods(context, pod_gang, view);
     if claims_of_pods.is_empty() {
@@ -41,13 +42,13 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     match claims.list(&ListParams::default()).await {
         Ok(found) => first_unbound(claims_of_pods, &found.items),
         Err(error) => {
-            tracing::warn!(namespace, %error, "cannot list claims: the PodGang will not report the claim that it waits for");
+            tracing::warn!(namespace, %error, "cannot list PersistentVolumeClaims: the PodGang does not report the claim that it waits for");
             None
         }
     }
 }
 
-/// Of pods that may already have a chosen node.
+/// Pairs of pod and claim, for pods for which a scheduler may have chosen a node.
 fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
     let pairs_of = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;
