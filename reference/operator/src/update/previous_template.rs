@@ -1,6 +1,6 @@
-//! The old template of a PodClique's pods, until an update reaches them. Only a pod that is lost before the
-//! update step of its PodCliqueSet replica is created again from it. So a replica never has two versions
-//! before its step, and a broken update does not reach it (UPD-16).
+//! The old template of a PodClique's pods, stored until an update reaches them. A pod that is lost before the
+//! update step of its PodCliqueSet replica is created again from the old template. So a replica never has two
+//! versions before its step, and a broken update does not reach it (UPD-16).
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,10 @@ use crate::cache::pods::{is_live, own_pods};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PreviousTemplate {
-    /// Counted when the template was stored. Pods with a higher index, from a later scale-out, are new.
+    /// Number of pods when the template was stored. Pods with a higher index, from a later scale-out, have
+    /// the new template.
     replicas: i32,
-    /// Generation of those pods. Pods that gang termination creates are new.
+    /// Generation of these pods. Pods that gang termination recreates have the new template.
     generation: u64,
     labels: BTreeMap<String, String>,
     #[serde(default)]
@@ -32,7 +33,8 @@ pub(super) fn stored(pclq: &PodClique) -> Option<PreviousTemplate> {
     serde_json::from_str(pclq.annotations().get(ANNOTATION_PREVIOUS_TEMPLATE)?).ok()
 }
 
-/// Only if every pod exists and has the template. A stored template stays, because the pods still have it.
+/// Stores the template of `existing` in `wanted`, but only if every pod exists and has this template. A
+/// template that is already stored stays, because the pods still have it.
 pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, wanted: &mut PodClique) {
     let hash = existing.labels().get(LABEL_POD_TEMPLATE_HASH);
     if !rolls(pcs) || hash == wanted.labels().get(LABEL_POD_TEMPLATE_HASH) || stored(existing).is_some() {
@@ -54,7 +56,8 @@ pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, w
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// `None` unless the pod of that generation and index must be created from it.
+/// The PodClique with its stored template. `None` unless the pod of this generation and index must be created
+/// from it.
 pub(crate) fn with_stored_template(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -74,7 +77,8 @@ pub(crate) fn with_stored_template(
     Some(before)
 }
 
-/// Removes the template when the update step has started, and lowers its number of pods after a scale-in.
+/// The patch that is due: it removes the template when the update step has started, and lowers the number of
+/// pods after a scale-in.
 pub(crate) fn due_patch(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});

@@ -1,7 +1,8 @@
-//! An update takes down one pod or replica at a time, and the minimum must stay up. If every unit belongs to
-//! the minimum, all other units must stay up. The replacement must be up before the next step starts, so an
-//! update that breaks pods stops after its first step. Old units that are not up are replaced at once. The
-//! statuses store the steps, so a restart continues the update.
+//! Selects what an update replaces next. A unit is a pod or a replica of a scaling group. An update takes
+//! down one unit at a time, and the minimum must stay up. If every unit belongs to the minimum, all other
+//! units must be up. The replacement must be up before the next step starts, so an update that breaks pods
+//! stops after its first step. Old units that are not up are replaced at once. The statuses store the steps,
+//! so the update continues after a restart.
 
 /// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub(crate) struct Units<K> {
     pub min: usize,
 }
 
-/// The latest unit that this update took down while it was up, and the earlier ones.
+/// The units that this update took down while they were up: the latest unit and the earlier units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UpdateSteps<K> {
     pub current: Option<K>,
@@ -69,7 +70,8 @@ impl<K: Clone + PartialEq> Units<K> {
         self
     }
 
-    /// Other units may be down since the selection of the current step's unit.
+    /// Whether the selected unit may still be taken down, because other units may have gone down since its
+    /// selection.
     pub(crate) fn may_be_taken_down(&self, key: &K) -> bool {
         let is_up = self.present.iter().any(|unit| unit.key == *key && unit.up);
         self.is_old(key) && (!is_up || self.can_spare_one())
@@ -79,7 +81,7 @@ impl<K: Clone + PartialEq> Units<K> {
         self.count(|unit| unit.up) > self.min.min(self.wanted.saturating_sub(1))
     }
 
-    /// As many units are up as before the update, and at least the minimum.
+    /// No unit is old, as many units are up as before the update, and at least the minimum.
     pub(crate) fn is_done(&self, steps: &UpdateSteps<K>) -> bool {
         let up = self.count(|unit| unit.up);
         self.count(|unit| unit.old) == 0 && up >= self.min.max(steps.count()).min(self.wanted)
@@ -98,8 +100,8 @@ pub(crate) enum ReplicaState {
     Settled,
 }
 
-/// The current replica stays the next one until it is settled. Then replicas without bound pods come first,
-/// followed by breached replicas, and last the others by index.
+/// Returns the current replica until it is settled. Then replicas without bound pods come first, followed by
+/// breached replicas, and then the other replicas by index.
 pub(crate) fn next_replica(replicas: &[ReplicaState], current: Option<usize>) -> Option<usize> {
     let is_open = |state: &ReplicaState| matches!(state, ReplicaState::Old { .. } | ReplicaState::Unsettled);
     if let Some(current) = current.filter(|current| replicas.get(*current).is_some_and(is_open)) {

@@ -1,5 +1,5 @@
-//! An update counts pods instead of reading statuses: a step that relies on a stale status may take down too
-//! many pods.
+//! The state of an update. It is computed from pods instead of statuses, because a step that relies on a
+//! stale status may take down too many pods.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ use crate::plan::startup_order::follows;
 use crate::plan::startup_parents::awaited;
 use crate::plan::{conditions, minimums};
 
-/// With another update strategy, users delete old pods.
+/// Whether the controller replaces old pods. With another update strategy, users delete them.
 pub(crate) fn rolls(pcs: &PodCliqueSet) -> bool {
     let strategy = pcs.spec.update_strategy.as_ref().map(|strategy| strategy.type_).unwrap_or_default();
     strategy == UpdateStrategyType::RollingRecreate
 }
 
-/// `None` if the status does not refer to the current templates.
+/// The replica in its update step. `None` if the status does not refer to the current templates.
 pub(super) fn reported_replica_in_step(pcs: &PodCliqueSet) -> Option<i32> {
     let progress = pcs.status.as_ref()?.update_progress.as_ref();
     let progress = progress.filter(|progress| progress.update_ended_at.is_none() && rolls(pcs))?;
@@ -44,7 +44,8 @@ pub(crate) fn reported_generation(pcs: &PodCliqueSet) -> Option<String> {
     (*reported == generation_hash(pcs)).then(|| reported.clone())
 }
 
-/// Also true while the status does not report the update yet.
+/// Whether the PodClique still waits for its update step. Also true while the status does not report the
+/// update yet.
 pub(super) fn awaits_update_step(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
     if !rolls(pcs) || reported_generation(pcs).is_none() {
         return rolls(pcs);
@@ -60,7 +61,8 @@ pub(crate) fn is_in_update_step(pcs: &PodCliqueSet, object: &impl ResourceExt) -
     in_step.is_some() && (fault!("update-all-replicas-at-once") || index == in_step)
 }
 
-/// The PodCliques that this one starts after must be updated and up. There are two exceptions:
+/// Whether the startup order lets an update replace pods of the PodClique. The PodCliques that start before
+/// it must be updated and up, with two exceptions:
 /// - A parent that also starts after this PodClique cannot be updated first, so only its minimum must be up.
 /// - A parent in the same replica of a scaling group is replaced at the same time, so it does not count.
 pub(crate) fn may_follow(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
@@ -119,7 +121,7 @@ impl CliqueView {
         self.has_former || self.has_old_template()
     }
 
-    /// Pods of an earlier generation do not count, because they are deleted anyway.
+    /// Pods of an earlier generation do not count, because they are being deleted.
     fn has_old_template(&self) -> bool {
         self.pods.iter().any(|pod| self.is_old_pod(pod))
     }
@@ -147,7 +149,7 @@ impl CliqueView {
         status.is_some_and(|status| conditions::is_true(&status.conditions, type_))
     }
 
-    /// Whether its minimum was ever bound. A later generation keeps the condition, but resets its status.
+    /// Whether the minimum was ever bound. A later generation keeps the condition, but sets it to False.
     fn was_held(&self) -> bool {
         let status = self.pclq.status.as_ref();
         let mut known = status.iter().flat_map(|status| &status.conditions);
@@ -174,7 +176,7 @@ impl CliqueView {
         current.map(reported_steps).unwrap_or_default()
     }
 
-    /// For the fault `update-deletes-new-pods`.
+    /// Pods for the fault `update-deletes-new-pods`.
     pub(crate) fn earlier_new_pods(&self) -> Vec<String> {
         let progress = self.pclq.status.as_ref().and_then(|status| status.update_progress.as_ref());
         let Some(started) = progress.and_then(|progress| progress.update_started_at.as_ref()) else {
