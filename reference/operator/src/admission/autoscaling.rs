@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let config = json!({ "minReplicas": 0, "maxReplicas": -1 });
         let member = "/spec/template/cliques/1/spec/autoScalingConfig";
         let found = check(&pcs(&[(member, json!({ "maxReplicas": 1 })), (GROUP, config)]));

@@ -73,7 +73,7 @@ mod tests {
     #[rstest]
     #[case(LEVELS, &[])]
     #[case(LEVELS, &["kai-scheduler"])]
-    fn admitted(#[case] levels: &[(&str, &str)], #[case] schedulers: &[&str]) {
+    fn a_valid_binding_is_admitted(#[case] levels: &[(&str, &str)], #[case] schedulers: &[&str]) {
         assert_eq!(validate_cluster_topology_binding(&binding(levels, schedulers), None, &registry()), []);
     }
 
@@ -83,7 +83,7 @@ mod tests {
     #[case::scheduler_twice(LEVELS, &["kai-scheduler", "kai-scheduler"])]
     #[case::not_enabled(LEVELS, &["volcano"])]
     #[case::not_aware(LEVELS, &["default-scheduler"])]
-    fn refused(#[case] levels: &[(&str, &str)], #[case] schedulers: &[&str]) {
+    fn an_invalid_binding_is_refused(#[case] levels: &[(&str, &str)], #[case] schedulers: &[&str]) {
         assert_eq!(
             validate_cluster_topology_binding(&binding(levels, schedulers), None, &registry()).len(),
             1
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let binding = binding(
             &[("zone", "z"), ("zone", "z")],
             &["kai-scheduler", "kai-scheduler", "volcano", "default-scheduler"],

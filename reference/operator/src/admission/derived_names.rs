@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         insta::assert_snapshot!(renamed("sg-1-b"), @r#"spec.template.cliques[1].name: Invalid value: "b": PodClique demo-0-sg-1-b would belong to clique "sg-1-b" and to clique "b" of scaling group "sg": rename one of them"#);
     }
 }

@@ -138,7 +138,7 @@ mod tests {
     #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"))]
     #[case("/spec/template/resourceClaimTemplates", json!([{ "name": "claim", "templateSpec": {} }]))]
     #[case("/spec/template/resourceSharing", sharing())]
-    fn refused(#[case] pointer: &str, #[case] value: Value) {
+    fn a_change_of_an_immutable_field_is_refused(#[case] pointer: &str, #[case] value: Value) {
         let errors = change(&[(pointer, value)]);
         assert!(!errors.is_empty());
         for error in errors {
@@ -161,7 +161,7 @@ mod tests {
     #[case(&format!("{GROUP}/replicas"), json!(3))]
     #[case(&format!("{GROUP}/annotations"), json!({ "note": "x" }))]
     #[case("/metadata/labels", json!({ "app": "x" }))]
-    fn admitted(#[case] pointer: &str, #[case] value: Value) {
+    fn a_change_of_a_mutable_field_is_admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(change(&[(pointer, value)]), []);
     }
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let errors = change(&[
             (&format!("{CLIQUE}/name"), json!("z")),
             ("/spec/template/cliques/-", clique("d")),

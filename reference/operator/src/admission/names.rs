@@ -86,7 +86,7 @@ mod tests {
     #[case("a_b", false)]
     #[case(&"a".repeat(253), true)]
     #[case(&"a".repeat(254), false)]
-    fn dns_subdomains(#[case] name: &str, #[case] valid: bool) {
+    fn dns_subdomains_are_recognised(#[case] name: &str, #[case] valid: bool) {
         assert_eq!(is_dns_subdomain(name), valid);
     }
 
@@ -99,7 +99,7 @@ mod tests {
     #[case("Example.com/app", false)]
     #[case("a/b/c", false)]
     #[case(&"a".repeat(64), false)]
-    fn qualified_names(#[case] key: &str, #[case] valid: bool) {
+    fn qualified_names_are_recognised(#[case] key: &str, #[case] valid: bool) {
         assert_eq!(is_qualified_name(key), valid);
     }
 

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let found = check(&pcs(&[(&format!("{POD_SPEC}/preemptionPolicy"), json!("Never"))]));
         insta::assert_snapshot!(lines(&found), @r#"spec.template.cliques[1].spec.podSpec.preemptionPolicy: Invalid value: "Never": pods without a class have preemptionPolicy "PreemptLowerPriority", and the API server rejects others: name a PriorityClass that has this value, or remove the field"#);
     }

@@ -119,7 +119,7 @@ mod tests {
     #[case("containers/0/env", json!([{ "name": "..A" }]))]
     #[case("containers/0/env", json!([{ "name": "A" }, { "name": "A" }]))]
     #[case("initContainers", json!([{ "env": [{ "name": "A B" }] }]))]
-    fn refused(#[case] field: &str, #[case] value: Value) {
+    fn an_invalid_pod_template_is_refused(#[case] field: &str, #[case] value: Value) {
         assert_eq!(findings(field, value).errors.len(), 1);
     }
 
@@ -130,7 +130,7 @@ mod tests {
     #[case("containers/0/env", json!([{ "name": "A" }, { "name": "B.c-d_1" }]))]
     #[case("initContainers", json!([{ "env": [{ "name": "A" }] }]))]
     #[case("restartPolicy", json!("Always"))]
-    fn admitted(#[case] field: &str, #[case] value: Value) {
+    fn a_valid_pod_template_is_admitted(#[case] field: &str, #[case] value: Value) {
         assert_eq!(findings(field, value), Validation::default());
     }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let pcs = pcs(&[
             (&format!("{POD_SPEC}/nodeName"), json!("n1")),
             (&format!("{POD_SPEC}/topologySpreadConstraints"), json!([{}])),

@@ -185,7 +185,11 @@ mod tests {
     #[case(GROUP, entry(json!({"filter": {"childCliqueNames": ["a"]}})), "childCliqueNames[0]: Not found: \"a\"")]
     #[case(CLIQUE, entry(json!({"name": "n".repeat(60)})), "must be a DNS label of at most 63 characters")]
     #[case(CLIQUE, entry(json!({"name": "n.m"})), "must be a DNS label")]
-    fn refused(#[case] pointer: &str, #[case] value: Value, #[case] message: &str) {
+    fn an_invalid_shared_claim_is_refused(
+        #[case] pointer: &str,
+        #[case] value: Value,
+        #[case] message: &str,
+    ) {
         let found = findings(pointer, value);
         assert!(found.contains(message) && !found.contains('\n'), "{found}");
     }
@@ -202,7 +206,7 @@ mod tests {
     #[case(SHARING, entry(json!({"namespace": ""})))]
     #[case(CLIQUE, entry(json!({"scope": "PerReplica"})))]
     #[case(GROUP, entry(json!({"filter": {"childCliqueNames": ["b", "c"]}})))]
-    fn admitted(#[case] pointer: &str, #[case] value: Value) {
+    fn a_valid_shared_claim_is_admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(findings(pointer, value), "");
     }
 }

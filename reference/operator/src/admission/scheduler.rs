@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages() {
+    async fn messages_name_the_field_and_the_rule() {
         let mut text = Vec::new();
         for names in [["", "volcano", "kai-scheduler"], ["koord-scheduler"; 3], ["volcano"; 3]] {
             let pcs = pcs_on(names);

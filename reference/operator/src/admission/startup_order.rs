@@ -104,7 +104,7 @@ mod tests {
     #[case::none(json!([]), json!([]), json!([]))]
     #[case::chain(json!([]), json!(["a"]), json!(["b"]))]
     #[case::diamond(json!(["b", "c"]), json!(["c"]), json!([]))]
-    fn admitted(#[case] a: Value, #[case] b: Value, #[case] c: Value) {
+    fn a_valid_order_is_admitted(#[case] a: Value, #[case] b: Value, #[case] c: Value) {
         assert_eq!(check(&with(a, b, c)), []);
     }
 
@@ -115,12 +115,12 @@ mod tests {
     #[case::unknown(json!(["x", "b", "y"]), json!([]), json!([]))]
     #[case::cycle_of_two(json!(["b"]), json!(["a"]), json!(["a"]))]
     #[case::cycle_of_three(json!(["c"]), json!(["a"]), json!(["b"]))]
-    fn refused(#[case] a: Value, #[case] b: Value, #[case] c: Value) {
+    fn an_invalid_order_is_refused(#[case] a: Value, #[case] b: Value, #[case] c: Value) {
         assert_eq!(check(&with(a, b, c)).len(), 1);
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let itself_and_unknown = check(&with(json!(["a", "x", "y", ""]), json!(["a", "a"]), json!([])));
         insta::assert_snapshot!(lines(&itself_and_unknown), @r#"
         spec.template.cliques[0].spec.startsAfter: Required value: clique dependency must not be empty

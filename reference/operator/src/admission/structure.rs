@@ -194,7 +194,7 @@ mod tests {
     #[case(&format!("{GROUPS}/-"), json!({ "name": "sh", "cliqueNames": ["b"] }), "[1].cliqueNames[0]: Duplicate")]
     #[case("/spec/template/terminationDelay", json!("0s"), "must be greater than 0")]
     #[case("/spec/template/terminationDelay", json!("4 hours"), "must be a duration")]
-    fn refused(#[case] pointer: &str, #[case] value: Value, #[case] message: &str) {
+    fn an_invalid_shape_is_refused(#[case] pointer: &str, #[case] value: Value, #[case] message: &str) {
         let errors = lines(&findings(pointer, value));
         assert!(errors.contains(message), "{errors}");
     }
@@ -213,7 +213,7 @@ mod tests {
     #[case(&format!("{GROUPS}/0/cliqueNames"), json!(["b"]))]
     #[case(&format!("{GROUPS}/-"), json!({ "name": "sh", "cliqueNames": ["a"] }))]
     #[case("/spec/template/terminationDelay", json!("1s"))]
-    fn admitted(#[case] pointer: &str, #[case] value: Value) {
+    fn a_valid_shape_is_admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(findings(pointer, value), []);
     }
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let counts = check(&pcs(&[
             ("/spec/replicas", json!(-1)),
             (&format!("{CLIQUES}/0/spec/replicas"), json!(-2)),

@@ -239,7 +239,7 @@ mod tests {
     #[case::preferred_is_apart_from_required(&[(PCS, required("host")), (CLIQUE_A, preferred("zone"))])]
     #[case::siblings_are_free(&[(GROUP, required("host")), (CLIQUE_A, required("zone"))])]
     #[tokio::test]
-    async fn admitted(#[case] edits: &[(&str, Value)]) {
+    async fn a_valid_constraint_is_admitted(#[case] edits: &[(&str, Value)]) {
         assert_eq!(findings(edits).await, Validation::default());
     }
 
@@ -254,7 +254,7 @@ mod tests {
     #[case::clique_broader_than_its_group(&[(GROUP, required("rack")), (CLIQUE_B, inherits("block"))])]
     #[case::preferred_broader_than_its_parent(&[(PCS, preferred("rack")), (CLIQUE_A, preferred("block"))])]
     #[tokio::test]
-    async fn refused(#[case] edits: &[(&str, Value)]) {
+    async fn an_invalid_constraint_is_refused(#[case] edits: &[(&str, Value)]) {
         assert_eq!(findings(edits).await.errors.len(), 1);
     }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages() {
+    async fn messages_name_the_field_and_the_rule() {
         let two_names = json!({ "topologyName": "other", "pack": { "required": "rack" } });
         let errors = [
             findings(&[(PCS, inherits("rack")), (GROUP, inherits("rack")), (CLIQUE_B, inherits("host"))])

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let (none, rack) = (pcs(&[]), with(CLIQUE, rack()));
         let host = with(CLIQUE, named("topo", json!({ "required": "host", "preferred": "host" })));
         let other = with(PCS, named("other", json!({ "required": "rack" })));

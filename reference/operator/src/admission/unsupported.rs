@@ -48,7 +48,7 @@ mod tests {
     #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled"))]
     #[case(&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train"))]
     #[case(&format!("{GROUP}/annotations/grove.io~1mnnvl-group"), json!("train"))]
-    fn refused(#[case] pointer: &str, #[case] value: Value) {
+    fn an_unsupported_feature_is_refused(#[case] pointer: &str, #[case] value: Value) {
         let errors = check(&pcs(&[(pointer, value)]));
         assert_eq!(errors.len(), 1, "{}", lines(&errors));
         assert!(errors[0].message.contains("not supported yet"), "{}", errors[0]);
@@ -63,12 +63,12 @@ mod tests {
     #[case("/spec/template/priorityClassName", json!("high"))]
     #[case("/spec/updateStrategy", json!({ "type": "OnDelete" }))]
     #[case("/spec/template/headlessServiceConfig", json!({ "publishNotReadyAddresses": false }))]
-    fn admitted(#[case] pointer: &str, #[case] value: Value) {
+    fn a_disabled_feature_is_admitted(#[case] pointer: &str, #[case] value: Value) {
         assert_eq!(check(&pcs(&[(pointer, value)])), []);
     }
 
     #[test]
-    fn messages() {
+    fn messages_name_the_field_and_the_rule() {
         let errors = check(&pcs(&[
             (&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train")),
             ("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled")),

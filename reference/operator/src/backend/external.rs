@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_created() {
+    async fn an_external_scheduler_gets_no_gang_resources() {
         let pod_gang = PodGang::new("wl-0", PodGangSpec::default());
         assert_eq!(
             backend(false).sync_pod_gang(&GangState::without_pods(&pod_gang), &[]).await.unwrap(),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages() {
+    async fn messages_name_the_field_and_the_rule() {
         let required =
             backend(false).validate_pod_clique_set(&packed(&json!({"required": "rack"})), None).await;
         let preferred =

@@ -89,7 +89,7 @@ mod tests {
     #[case("a-", false)]
     #[case("", false)]
     #[case(&"x".repeat(64), false)]
-    fn dns_labels(#[case] name: &str, #[case] valid: bool) {
+    fn dns_labels_are_recognised(#[case] name: &str, #[case] valid: bool) {
         assert_eq!(is_dns_label(name), valid);
     }
 
@@ -103,7 +103,7 @@ mod tests {
     #[case("example..com/rack", false)]
     #[case("a/b/c", false)]
     #[case("a rack", false)]
-    fn label_keys(#[case] key: &str, #[case] valid: bool) {
+    fn label_keys_are_recognised(#[case] key: &str, #[case] valid: bool) {
         assert_eq!(is_label_key(key), valid);
     }
 }

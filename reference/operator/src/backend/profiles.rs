@@ -46,6 +46,7 @@ pub struct ProfileError {
 }
 
 impl Profile {
+    /// Creates the backend of this profile: an External one of any name, or the built-in one with its name.
     pub fn backend(
         &self,
         client: &Client,

@@ -96,6 +96,7 @@ pub(crate) struct Inboxes {
     pub topologies: Inbox<ClusterTopologyBinding>,
 }
 
+/// Creates a queue and its inbox for each reconciler. All of them are closed.
 pub(crate) fn queues() -> (Queues, Inboxes) {
     fn queue<K: Resource<DynamicType = ()>>(open: &Arc<AtomicBool>) -> (Queue<K>, Inbox<K>) {
         let (sender, inbox) = unbounded();

@@ -90,6 +90,7 @@ where
     feed.take(Event::Apply(serde_json::from_value(object).unwrap()));
 }
 
+/// Answers requests to the fake API server, and records the writes.
 async fn respond(
     mut handle: mock::Handle<Request<Body>, Response<Body>>,
     writes: Arc<Mutex<Vec<(String, Value)>>>,

@@ -248,6 +248,8 @@ fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodClique
     }
 }
 
+/// Wakes the reconcilers of the PodClique, its owners and its PodGang, and of the PodCliques that start after
+/// it.
 fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) {
     let (concerns_itself, concerns_owner) = (!is_status_only(change), concerns_owner(change));
     if let Some(pclq) = change.new.as_ref().or(change.old.as_ref()) {
@@ -347,6 +349,7 @@ fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     }
 }
 
+/// Wakes the reconcilers of the pod's PodClique, of its PodGang, and of all objects that wait for this pod.
 fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     let has_changed = |predicate| {
         let [before, after] = before_and_after(change, predicate);

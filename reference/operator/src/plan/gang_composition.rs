@@ -62,6 +62,7 @@ struct Composer<'a> {
 }
 
 impl Composer<'_> {
+    /// The base PodGang: all standalone cliques, and the replicas below `minAvailable` of each scaling group.
     fn base(&self, i: i32, is_idle: impl Fn(ScaledUnit<'_>) -> bool) -> GangShape {
         let template = &self.pcs.spec.template;
         let mut all: Vec<_> = template

@@ -61,7 +61,7 @@ fn text(shapes: &[GangShape]) -> String {
 }
 
 #[test]
-fn base_and_scaled_gangs() {
+fn further_replicas_become_scaled_gangs() {
     let pcs = workload([2, 1, 3, 1], [json!(null), json!(null), json!(null)]);
     insta::assert_snapshot!(text(&pod_gangs(&pcs, 1, &[], PodGangNames::ByIndex, |_| 3, |_| false)), @r"
     wl-1

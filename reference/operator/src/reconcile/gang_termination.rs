@@ -192,6 +192,8 @@ async fn delete_controlled<K: Writable>(
 }
 
 impl Replica {
+    /// Collects the existing PodCliques of a PodCliqueSet replica, each with the generation that its pods
+    /// must have.
     fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
         let (caches, namespace, pcs_name) = (&context.caches, pcs.namespace(), pcs.name_any());
         let base = context.pod_gang_names.base(pcs, i);

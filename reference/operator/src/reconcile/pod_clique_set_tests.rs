@@ -196,7 +196,7 @@ async fn objects_of_a_predecessor_block_creation() {
 }
 
 #[tokio::test]
-async fn an_idle_scaling_group_does_not_take_a_clique_of_its_name_along() {
+async fn an_idle_scaling_group_does_not_remove_a_clique_of_the_same_name() {
     let mut pcs = pod_clique_set(1);
     pcs.spec.template.cliques[0].name = "sg".to_owned();
     let mut world = world_of(&pcs).await;

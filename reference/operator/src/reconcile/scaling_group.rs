@@ -102,6 +102,7 @@ async fn replace_due_replicas(
     writes::patch(context, &*group.pcsg, &patch).await
 }
 
+/// Plans the PodCliques of all replicas, with the base or scaled PodGang to which each belongs.
 fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: PodGangNames) -> Vec<PodClique> {
     let group = pcsg.name_any();
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());

@@ -153,6 +153,7 @@ fn with_fault(pclq: &PodClique) -> PodClique {
     pclq
 }
 
+/// Counts the pods, and computes the conditions that depend on these counts.
 fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> PodCliqueStatus {
     let live: Vec<_> =
         pods.iter().filter(|pod| is_live(pod) || fault!("statuses-count-terminating-pods")).collect();

@@ -248,6 +248,7 @@ fn progress(
     Some(progress)
 }
 
+/// The condition `TopologyLevelsUnavailable`, which reports domains that the ClusterTopologyBinding lacks.
 fn topology_condition(
     template: &PodCliqueSetTemplateSpec,
     name: Option<&str>,

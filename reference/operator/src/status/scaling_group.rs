@@ -87,6 +87,7 @@ pub(crate) async fn reconcile(
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
+/// The progress of an update of the scaling group, with the next step if one may start.
 fn progress(
     pcs: &PodCliqueSet,
     group: &GroupView,

@@ -100,7 +100,7 @@ mod tests {
     #[case(&[(ANNOTATION_GANG_SCOPE, "PodGroup")], GangScope::PodGroup)]
     #[case(&[(ANNOTATION_GANG_SCOPE, "nonsense")], GangScope::PodGang)]
     #[case(&[(ANNOTATION_GANG_SCOPE, "PodGang"), (ANNOTATION_PINNED_SCOPE, "PodGroup")], GangScope::PodGroup)]
-    fn the_pinned_scope_wins(#[case] annotations: &[(&str, &str)], #[case] scope: GangScope) {
+    fn the_pinned_scope_takes_precedence(#[case] annotations: &[(&str, &str)], #[case] scope: GangScope) {
         let mut pod_gang = PodGang::default();
         pod_gang
             .annotations_mut()

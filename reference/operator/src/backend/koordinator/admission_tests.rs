@@ -29,7 +29,7 @@ fn findings(pcs: &PodCliqueSet) -> String {
 }
 
 #[test]
-fn nothing_special_is_admitted() {
+fn a_pod_clique_set_without_constraints_is_admitted() {
     assert_eq!(findings(&pcs(|_| {})), "");
 }
 

@@ -97,7 +97,7 @@ fn best_effort_pods_cause_a_warning(#[case] pod_spec: Value, #[case] has_resourc
 }
 
 #[test]
-fn messages() {
+fn messages_name_the_field_and_the_rule() {
     let mut template = template();
     template["podCliqueScalingGroups"][0]["topologyConstraint"] =
         json!({"topologyName": "t", "pack": {"required": "rack"}});

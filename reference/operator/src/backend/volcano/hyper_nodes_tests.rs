@@ -134,7 +134,7 @@ async fn of_two_equally_old_bindings_the_one_with_a_tree_is_applied() {
 }
 
 #[tokio::test]
-async fn no_tree_is_written_while_another_bindings_exists() {
+async fn no_tree_is_written_while_the_tree_of_another_binding_exists() {
     let nodes = [node("n0", "b0", "r0")];
     let later = binding("other", "2026-06-01T00:00:00Z");
     let (outcome, requests) = synced(&[mine(), later], &nodes, &owned_by("other", &nodes)).await;

@@ -159,7 +159,10 @@ mod tests {
     #[case::neither(&[], "default")]
     #[case::mirrored(&[(ANNOTATION_QUEUE, "q")], "q")]
     #[case::pinned(&[(ANNOTATION_QUEUE, "later"), (ANNOTATION_PINNED_QUEUE, "q")], "q")]
-    fn the_pinned_queue_of_a_pod_gang_wins(#[case] annotations: &[(&str, &str)], #[case] name: &str) {
+    fn the_pinned_queue_of_a_pod_gang_takes_precedence(
+        #[case] annotations: &[(&str, &str)],
+        #[case] name: &str,
+    ) {
         let mut pod_gang = PodGang::new("wl-0", PodGangSpec::default());
         for (key, value) in annotations {
             pod_gang.annotations_mut().insert((*key).to_owned(), (*value).to_owned());
