@@ -1,5 +1,6 @@
 //! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, so
-//! its parsers are fast, and the unoptimised crates above it reuse them. Nothing calls these functions.
+//! its parsers are fast, and the unoptimised crates above it reuse them. No code calls these functions: they
+//! only cause the generic code to be compiled here.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;

@@ -58,17 +58,17 @@ pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 pub const ANNOTATION_PREVIOUS_TEMPLATE: &str = "grove.io/previous-template";
 /// Annotation of a PodGang: how often gang termination has replaced its pods. Absent means never.
 pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
-/// Annotation of a PodCliqueScalingGroup: how often gang termination has replaced only this replica, as a
-/// JSON object with one entry per replica index.
+/// Annotation of a PodCliqueScalingGroup: a JSON object that maps a replica index to the number of times that
+/// gang termination has replaced only this replica.
 pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
-/// Annotation of a PodCliqueScalingGroup: how often an update has replaced a replica, as a JSON object with
-/// one entry per replica index.
+/// Annotation of a PodCliqueScalingGroup: a JSON object that maps a replica index to the number of updates
+/// that have replaced this replica.
 pub const ANNOTATION_UPDATED_REPLICAS: &str = "grove.io/updated-replicas";
 /// Annotation of a PodGang: the podgroups that were removed because they are scaled to 0, as a JSON list with
 /// their positions.
 pub const ANNOTATION_IDLE_PODGROUPS: &str = "grove.io/idle-podgroups";
-/// Annotation of a PodGang: how often a podgroup has been removed, as a JSON object with one entry per
-/// podgroup name. Absent means never.
+/// Annotation of a PodGang: a JSON object that maps the name of a podgroup to the number of times that the
+/// podgroup has been removed. Absent means never.
 pub const ANNOTATION_IDLE_COUNTS: &str = "grove.io/idle-counts";
 /// Label of pods: how often gang termination or an update has replaced the pods of this PodClique. Absent
 /// means 0.

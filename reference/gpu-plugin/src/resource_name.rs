@@ -18,8 +18,8 @@ pub struct InvalidResourceName {
 }
 
 impl ResourceName {
-    /// Each resource has its own name: a domain contains no underscore, so the first underscore stands for
-    /// the slash.
+    /// The file name of the plugin's socket, different for each resource: a domain contains no underscore, so
+    /// the first underscore stands for the slash.
     pub fn socket_name(&self) -> String {
         format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
     }

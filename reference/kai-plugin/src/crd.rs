@@ -7,11 +7,11 @@ use serde::de::IgnoredAny;
 pub const CRDS: [&str; 2] =
     ["trainingruntimes.trainer.kubeflow.org", "clustertrainingruntimes.trainer.kubeflow.org"];
 
-/// For `kubectl patch crd NAME --type=json`.
+/// A patch that adds the field `kaiScheduler`, for `kubectl patch crd NAME --type=json`.
 pub const PATCH: &str = include_str!("../../../manifests/trainer-kai-plugin/crd-patch.json");
 
-/// The only fields of a CRD that are parsed: a runtime's schema contains the pod schema ten times, which
-/// would take most of this program's memory.
+/// A CRD with only the fields that this program needs. The whole schema of a runtime contains the pod schema
+/// ten times, and would take most of this program's memory.
 #[derive(Clone, Debug, Deserialize)]
 struct Crd {
     #[serde(default)]

@@ -34,7 +34,7 @@ pub struct Request {
 
 #[derive(Debug, Default, Deserialize)]
 pub struct RequestResource {
-    /// As in API paths.
+    /// The plural name, as in API paths.
     pub resource: String,
 }
 

@@ -1,6 +1,6 @@
-//! Detects whether a release of a scheduler is installed by its CRDs (ADM-18): their names, the served
-//! version, and a field that older releases lack and would drop without an error. Negative answers are cached
-//! only briefly, so that CRDs that are installed later are found.
+//! Detects by the CRDs whether a release of a scheduler is installed (ADM-18). It checks their names, the
+//! served version, and a field that older releases lack and would drop without an error. Negative answers are
+//! cached only briefly, so that CRDs that are installed later are found.
 
 use std::time::Duration;
 

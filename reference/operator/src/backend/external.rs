@@ -1,5 +1,5 @@
 //! A scheduler that reads PodGangs itself (`type: External`). It needs no gang resources (EXT-04). A
-//! PodCliqueSet that requires a capability that the profile does not declare is refused (EXT-02). Only the
+//! PodCliqueSet is refused if it requires a capability that the profile does not declare (EXT-02). Only the
 //! scheduler's behaviour can show whether a declaration is true (EXT-03).
 
 use async_trait::async_trait;

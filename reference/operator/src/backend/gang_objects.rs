@@ -73,7 +73,7 @@ pub(super) async fn ensure(
     }
     match owner(&found, pod_gang) {
         Owner::PodGang => {}
-        // The object has lost its owner reference; the repair restores it (GANG-12).
+        // The object has lost its owner reference, which the repair restores (GANG-12).
         Owner::Absent if objects::change(&wanted.data, &found.data).is_none() => {}
         Owner::Predecessor => {
             let what = target.to_string();

@@ -39,7 +39,7 @@ pub trait SchedulerBackend: Send + Sync {
         ready.map_err(|reason| BackendError::NotReady { backend: self.name().to_owned(), reason })
     }
 
-    /// Refuses what the scheduler cannot express (ADM-06, ADM-09).
+    /// Refuses a PodCliqueSet that the scheduler cannot serve as requested (ADM-06, ADM-09).
     async fn validate_pod_clique_set(&self, pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation;
 
     /// Adds the backend's own `grove.io/` labels and annotations. After an error the PodGang is not written.
@@ -85,8 +85,8 @@ pub trait SchedulerBackend: Send + Sync {
         BTreeMap::new()
     }
 
-    /// Whether only the pods with the lowest indexes can be members. A scale-in then deletes them last
-    /// (AUTO-07).
+    /// Whether only the pods with the lowest indexes can be members of the hard gang. A scale-in then deletes
+    /// these pods last (AUTO-07).
     fn has_fixed_members(&self, _pod_gang: &PodGang) -> bool {
         false
     }

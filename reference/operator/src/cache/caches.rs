@@ -29,7 +29,7 @@ pub(crate) struct Caches {
     pub pod_gangs: Informer<PodGang>,
     pub pods: Informer<Pod>,
     pub services: Informer<Service>,
-    /// Regardless of owner.
+    /// HorizontalPodAutoscalers of any owner.
     pub autoscalers: Informer<HorizontalPodAutoscaler>,
     pub resource_claims: Informer<ResourceClaim>,
     pub topologies: Informer<ClusterTopologyBinding>,

@@ -58,8 +58,8 @@ impl GangView {
         self.incomplete().is_none()
     }
 
-    /// Sorted by name (GANG-20). A podgroup without references gets its first ones when its minimum of pods
-    /// exists.
+    /// The podgroups with references to their pods, sorted by name (GANG-20). A podgroup without references
+    /// gets its first references when its minimum of pods exists.
     pub(crate) fn referenced(&self, pod_gang: &PodGang) -> Vec<PodGroup> {
         let reference = |pod: &Arc<Pod>| NamespacedName {
             namespace: pod.namespace().unwrap_or_default(),

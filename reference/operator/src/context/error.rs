@@ -44,7 +44,7 @@ impl ReconcileError {
     pub(crate) fn is_waiting(&self) -> bool {
         match self {
             Self::Waiting(_) | Self::Backend(BackendError::Waiting(_) | BackendError::HeldByPods(_)) => true,
-            // Another client wrote first; the watch will deliver the newer object.
+            // Another client wrote first. The watch will deliver the newer object, which triggers a retry.
             Self::Api { source: kube::Error::Api(status), .. } => status.is_conflict(),
             _ => false,
         }

@@ -1,6 +1,6 @@
-//! If thousands of PodCliques created pods at once, all gangs would stay incomplete until the last pod
-//! exists. So pods are created in the order of the requests. Writes that complete a gang do not wait for pod
-//! creations.
+//! Limits the creation of pods. If thousands of PodCliques created pods at once, all gangs would stay
+//! incomplete until the last pod exists. So pods are created in the order of the requests. Writes that
+//! complete a gang do not wait for pod creations.
 //!
 //! A PodCliqueSet is not started while many pods of other PodCliqueSets wait. Otherwise its gangs would stay
 //! partially bound while those pods wait, and its statuses would be written often.
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 const MAX_CREATING_POD_CLIQUES: usize = 8;
-/// This many pods keep any scheduler busy until the pods of the next PodCliqueSet exist.
+/// With this many waiting pods, any scheduler is busy until the pods of the next PodCliqueSet exist.
 const MAX_WAITING_PODS: usize = 400;
 /// How long the pods of a started PodCliqueSet count as waiting, although `waiting_pods` may not contain them
 /// yet. A scheduler that binds nothing delays the next PodCliqueSet by at most this time.

@@ -1,5 +1,5 @@
-//! What all reconcilers share. `triggers` listens to the caches and fills the `queues`, which `runtime`
-//! drains.
+//! The state that all reconcilers share. `triggers` listens to the caches and fills the `queues`, which
+//! `runtime` drains.
 
 pub(crate) mod action;
 mod changes;

@@ -1,5 +1,6 @@
-//! Which change wakes which reconciler. Nothing is polled: each change wakes the reconcilers that read the
-//! changed fields, and as few others as possible. A child's status wakes only the reconcilers of statuses.
+//! Maps each change to the reconcilers that it wakes. No reconciler polls: each change wakes the reconcilers
+//! that read the changed fields, and as few others as possible. A child's status wakes only the reconcilers
+//! of statuses.
 
 use std::sync::Arc;
 
@@ -295,7 +296,8 @@ fn is_group_updating(pcsg: &PodCliqueScalingGroup) -> bool {
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
-/// A status change that affects only the report of a partially bound PodGang does not wake its PodCliques.
+/// Wakes the reconcilers of a PodGang and its owners. A status change that reports only that the PodGang is
+/// partially bound does not wake its PodCliques.
 fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     let concerns_owner = concerns_owner(change) && !is_references_only(change);
     let is_created_or_deleted = change.old.is_some() != change.new.is_some();

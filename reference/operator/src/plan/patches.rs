@@ -30,8 +30,8 @@ fn differing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, Stri
     (!differing.is_empty()).then_some(Value::Object(differing))
 }
 
-/// Keeps `replicas`, which belong to the client that scales the PodClique. Labels and annotations that only
-/// the old template had are removed, because pods inherit them.
+/// Keeps `replicas`, because other clients scale the PodClique. Labels and annotations that only the old
+/// template had are removed, because pods inherit them.
 pub(crate) fn pod_clique_change(
     existing: &PodClique,
     wanted: &PodClique,

@@ -17,7 +17,7 @@ pub(crate) struct CliquePosition<'a> {
     pub group: Option<(&'a str, i32)>,
 }
 
-/// The caller keeps the `replicas` of an existing PodClique, which belong to the client that scales it.
+/// The caller must keep the `replicas` of an existing PodClique, because other clients scale it.
 pub(crate) fn pod_clique(
     pcs: &PodCliqueSet,
     template: &PodCliqueTemplateSpec,

@@ -87,7 +87,7 @@ pub(crate) fn service_change(existing: &Service, wanted: &Service) -> serde_json
     Ok(patches::change(existing, wanted, [grove_fields(existing), grove_fields(wanted)]))
 }
 
-/// Keeps `replicas`, which belong to the client that scales the group.
+/// Keeps `replicas`, because other clients scale the group.
 pub(crate) fn scaling_group_change(
     existing: &PodCliqueScalingGroup,
     wanted: &PodCliqueScalingGroup,

@@ -233,8 +233,8 @@ impl Clique<'_> {
         }
     }
 
-    /// Whether the PodGang has the generation of the pods, as far as required. A scaled PodGang must have it.
-    /// In a base PodGang, a replica of a scaling group may have a later generation of its own.
+    /// Whether pods of this generation may be created in the PodGang. A scaled PodGang must have the same
+    /// generation. In a base PodGang, a replica of a scaling group may have a later generation.
     fn is_gang_of_this_generation(&self) -> bool {
         let is_scaled = self.pclq.labels().contains_key(LABEL_BASE_POD_GANG);
         !is_scaled || generation::of_gang(self.pod_gang) == self.generation
@@ -369,7 +369,8 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// The reason without the pod's name, which differs with every attempt and would make each reason a new one.
+/// The reason of a failed creation, without the pod's name. The name differs with every attempt, so each
+/// attempt would have a new reason.
 fn reason(error: &ReconcileError, pod_clique: &str) -> String {
     let ReconcileError::Api { source: kube::Error::Api(status), .. } = error else {
         return error.to_string();

@@ -117,7 +117,7 @@ impl Configuration {
         &self.init_image
     }
 
-    /// `namespace` is the controller's own, which exists.
+    /// `namespace` is the controller's own namespace, which exists.
     pub fn registry(&self, client: &Client, namespace: &str) -> Result<Registry, ConfigurationError> {
         let backend =
             |(i, profile): (usize, &Profile)| -> Result<Arc<dyn SchedulerBackend>, ConfigurationError> {

@@ -218,7 +218,7 @@ impl<'a> Gang<'a> {
         })
     }
 
-    /// The reason and message of a wait (STAT-09). The earliest step that is not done decides.
+    /// The reason and message of a wait (STAT-09). They describe the first step that is not done.
     fn wait_reason(&self) -> (&'static str, String) {
         if let Some(failure) = &self.failure {
             return (GANG_RESOURCES_MISSING, failure.clone());
@@ -325,8 +325,9 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// The most specific cause first. Messages on the pods of one gang differ: a small pod may report other
-/// tenants' nodes, and a large pod missing GPUs. Other pods report only that they wait for the gang.
+/// Causes in scheduler messages, the most specific first. Messages on the pods of one gang differ: a small
+/// pod may report the taints of other tenants' nodes, and a large pod may report missing GPUs. Other pods
+/// report only that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,

@@ -22,7 +22,8 @@ impl Configurations {
         Self(all)
     }
 
-    /// Reads the configurations in a fixed order. An entry is `None` if its configuration is not installed.
+    /// Reads the webhook configurations in a fixed order. An entry is `None` if its configuration is not
+    /// installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {

@@ -20,7 +20,7 @@ fn seconds_from_now(seconds: u64) -> UnixTime {
     UnixTime::since_unix_epoch(Duration::from_secs(UnixTime::now().as_secs() + seconds))
 }
 
-/// Lifetime 90 days: the last third starts after 60.
+/// The lifetime is 90 days, so the last third starts after 60 days.
 #[rstest]
 #[case::new(0, CertificateState::Valid)]
 #[case::before_two_thirds(60 * DAY - 60, CertificateState::Valid)]

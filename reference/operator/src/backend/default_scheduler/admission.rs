@@ -1,6 +1,6 @@
 //! Refuses PodCliqueSets that exceed the limits of the Workload API, so that no gang is partially created
 //! (KUBE-05, KUBE-12). Also refuses topology levels that the scheduler cannot honour (KUBE-07, ADM-09). An
-//! update that leaves the spec unchanged is never refused for its spec (ADM-08).
+//! update that does not change the spec is never refused for an error in the spec (ADM-08).
 
 use grove_api::names::ANNOTATION_GANG_SCOPE;
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
@@ -183,7 +183,7 @@ fn podgroup_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation
     }
 }
 
-/// The template lists of a tree have the same limit as those of a Workload (KUBE-12).
+/// Each template list in a tree has the same limit as the template list of a Workload (KUBE-12).
 fn tree_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {
     const HOLDER: &str = "CompositePodGroup";
     let groups = || template.pod_clique_scaling_groups.iter();

@@ -266,7 +266,7 @@ fn a_tree_admits_nested_constraints() {
     assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs(nine), &with_trees()), ["spec.template.cliques"]);
 }
 
-/// If the API server does not tell whether trees are supported, the PodCliqueSet is refused.
+/// If it is unknown whether the API server supports trees, the PodCliqueSet is refused.
 #[test]
 fn a_requested_tree_is_never_replaced_by_another_scope() {
     let tree = gangs_on(GangScope::Tree);

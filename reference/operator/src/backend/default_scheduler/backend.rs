@@ -152,7 +152,7 @@ impl SchedulerBackend for DefaultScheduler {
         if let (GangScope::Tree, Err(lack)) = (scope, &support.composite) {
             return Err(self.not_ready(lack.reason()));
         }
-        // Idle podgroups keep their template, because a Workload cannot get one later.
+        // Plan templates for idle podgroups too, because an existing Workload cannot get another template.
         let plan = plan::plan(&idle::with_idle(pod_gang), scope, version)?;
         let synced = sync::sync(&self.client, gang, &plan, existing).await;
         if let Err(BackendError::Api { .. }) = &synced
@@ -171,8 +171,9 @@ impl SchedulerBackend for DefaultScheduler {
         })
     }
 
-    /// kube-scheduler tries each domain of a required level, but its message on a pod describes only the
-    /// first domain (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
+    /// Returns the PodGroup's message about all domains of a required level. kube-scheduler tries each
+    /// domain, but its message on a pod describes only the first (`schedule_one_podgroup.go`, 1.36.5 and
+    /// 1.37.2).
     fn domains_tried(&self, gang_resource: &DynamicObject) -> Option<String> {
         let refusal = self.refusal(gang_resource)?;
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())

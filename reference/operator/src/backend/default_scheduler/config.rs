@@ -7,12 +7,13 @@ use super::GangScope;
 pub struct DefaultSchedulerConfig {
     /// If false, pods only get the schedulerName and no gang resources are created (KUBE-13).
     pub gang_scheduling: bool,
-    /// Applies if the cluster does not serve CompositePodGroup and the PodCliqueSet chooses no scope.
+    /// The scope of PodCliqueSets that choose none, if the cluster does not serve CompositePodGroup.
     pub gang_scope: GangScope,
     pub scheduler_feature_gates: SchedulerFeatureGates,
 }
 
-/// The administrator's declaration, because no API exposes the gates (KUBE-17). An omitted gate counts as on.
+/// The feature gates of kube-scheduler, as the administrator declares them: no API exposes the gates
+/// (KUBE-17). An omitted gate counts as on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
 pub struct SchedulerFeatureGates {

@@ -45,7 +45,7 @@ impl Unavailable {
 }
 
 impl Support {
-    /// A tree if CompositePodGroup is available (KUBE-09).
+    /// The scope of a new PodGang. It is a tree if CompositePodGroup is available (KUBE-09).
     pub(super) fn scope(&self, requested: GangScope) -> Result<GangScope, String> {
         match &self.composite {
             Ok(()) => Ok(GangScope::Tree),

@@ -1,6 +1,7 @@
-//! A member of a PodGroup is released at once: the scheduler holds it back until its gang is complete. In the
-//! scopes `PodGang` and `Tree` a surplus pod is in no PodGroup. Without its gate, it could take a member's
-//! place. So it is released after the hard gang is bound (KUBE-18), into the gang's topology domains.
+//! Decides when the gate of a pod is removed. A member of a PodGroup is released at once: the scheduler does
+//! not bind it before its gang is complete. In the scopes `PodGang` and `Tree` a surplus pod is in no
+//! PodGroup. Without its gate, it could take a member's place. So it is released after the hard gang is bound
+//! (KUBE-18), into the gang's topology domains.
 
 use grove_api::PodGang;
 use grove_api::names::LABEL_POD_CLIQUE;

@@ -12,12 +12,13 @@ pub(super) const ANNOTATION_PINNED_SCOPE: &str = "grove.io/gang-scope";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum GangScope {
-    /// One podgroup of the PodGang, including surplus pods. Podgroups are bound independently.
+    /// A PodGroup contains one podgroup of the PodGang, including surplus pods. Podgroups are bound
+    /// independently.
     #[default]
     PodGroup,
-    /// The hard gang of the PodGang, bound as a whole or not at all (KUBE-08).
+    /// One PodGroup contains the hard gang of the PodGang, which is bound as a whole or not at all (KUBE-08).
     PodGang,
-    /// PodGroups for the minimums below CompositePodGroups for the hard gang, bound as a whole or not at all
+    /// CompositePodGroups contain the PodGroups of the hard gang, which is bound as a whole or not at all
     /// (KUBE-10). A requested tree is never replaced by another scope.
     Tree,
 }

@@ -31,7 +31,8 @@ impl Version {
         format!("{GROUP}/{}", self.as_str())
     }
 
-    /// Since Kubernetes 1.37: `validatePodGroup` in `schedule_one_podgroup.go`.
+    /// kube-scheduler checks the priorities since Kubernetes 1.37: `validatePodGroup` in
+    /// `schedule_one_podgroup.go`.
     pub(super) fn requires_one_priority(self) -> bool {
         self != Self::V1Alpha2
     }

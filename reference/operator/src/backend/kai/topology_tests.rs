@@ -55,7 +55,7 @@ async fn changed_levels_need_a_new_topology() {
     let existing = [Arc::new(topology(&["z"], "u1"))];
     let api = cluster(&[(&format!("{PATH}/topo"), serde_json::to_value(&*existing[0]).unwrap())]);
     let view = TopologyView { bindings: &[], nodes: &[], existing: &existing };
-    // The fake API server never removes the old object, as if it had a finalizer.
+    // The fake API server never removes the old Topology, as if a finalizer kept it.
     let state = Kai::new(api.client.clone()).sync_topology(&binding(), &view).await;
     assert!(matches!(state, Err(BackendError::Waiting(_))), "{state:?}");
     let written = api.written();

@@ -68,7 +68,8 @@ impl Koordinator {
         BackendError::NotReady { backend: self.name().to_owned(), reason }
     }
 
-    /// Prunes last: Koordinator holds back a gang that lists a missing PodGroup (KOORD-07).
+    /// Creates and updates PodGroups before it prunes others, because Koordinator holds back a gang that
+    /// lists a missing PodGroup (KOORD-07).
     async fn sync(
         &self,
         gang: &GangState<'_>,
@@ -123,7 +124,7 @@ impl SchedulerBackend for Koordinator {
         let spec = pod_spec::set_scheduler_name(self.name(), pod, member)?;
         // koord-scheduler orders gangs by the priority of their pods, because its PodGroups have no priority.
         pod_spec::inherit_priority(spec, member.pod_gang);
-        // Koordinator treats a node that lacks the label of the layer above it as a domain of its own.
+        // Koordinator treats a node without the label of a layer as a separate domain.
         pod_spec::require_levels(spec, member)
     }
 

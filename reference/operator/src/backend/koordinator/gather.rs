@@ -14,7 +14,7 @@ use crate::backend::domain::pack_keys;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Gather {
     pub required: Option<Layer>,
-    /// Koordinator 1.8 does not read it.
+    /// Koordinator 1.8 ignores the preferred layer.
     pub preferred: Option<Layer>,
     pub warnings: Vec<String>,
 }

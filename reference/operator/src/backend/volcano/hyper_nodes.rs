@@ -186,8 +186,9 @@ impl TopologyBackend for HyperNodes {
         })
     }
 
-    /// The tree below the referenced HyperNode must contain a HyperNode in the tier of every level, and none
-    /// with the name of another level. The administrator decides which nodes they contain.
+    /// The tree below the referenced HyperNode must contain a HyperNode in the tier of every level. No
+    /// HyperNode may have the tierName of another level. The administrator decides which nodes the HyperNodes
+    /// contain.
     async fn compare_topology(
         &self,
         binding: &ClusterTopologyBinding,

@@ -2,10 +2,10 @@
 //! and rack `r0` of block `b` differ (VOL-05). Level `i` of `n` (0 is the broadest) has tier `n - i`.
 //!
 //! A node without the label of a level is in no HyperNode of that level, but may be in a wider one. Volcano
-//! accepts a HyperNode without a parent, because its root contains all of them.
+//! accepts a HyperNode without a parent, because Volcano's root contains all HyperNodes.
 //!
-//! Members are listed by name. A label selector would be shorter, but Volcano evaluates it only when a
-//! matching node changes: a node that no longer matches stays a member.
+//! Members are listed by name. A label selector would be shorter, but Volcano evaluates a selector only when
+//! a matching node changes. So a node that no longer matches would stay a member.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use crate::backend::names;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HyperNode {
     pub name: String,
-    /// 1 for the narrowest level.
+    /// The narrowest level has tier 1.
     pub tier: usize,
     pub domain: String,
     /// Sorted, without duplicates, never empty.
