@@ -3,7 +3,7 @@
 
 use conformance_check::preemption::EVICTED_BY_NEVER;
 
-use super::{HIGH, LOW, NEVER, begin, remove, submit, submit_and_bind, submit_and_wait, victim};
+use super::{HIGH, LOW, NEVER, begin, submit, submit_and_bind, submit_and_wait, victim};
 use crate::prelude::*;
 
 marks! {
@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(RUNNING, Value::Null);
     submit_and_wait(test, NEVER_PREEMPTS, &NEVER).await?;
     test.mark(WAITED, Value::Null);
-    remove(test, NEVER_PREEMPTS).await?;
+    test.remove_set(NEVER_PREEMPTS).await?;
     submit_and_bind(test, "urgent", &HIGH).await?;
     test.mark(BOUND, Value::Null);
     Ok(())

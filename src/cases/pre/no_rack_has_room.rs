@@ -4,7 +4,7 @@
 
 use conformance_check::preemption::{EVICTED_WITHOUT_DOMAIN, share_domain};
 
-use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, submit_and_wait, victim};
+use super::{HIGH, LOW, begin, submit, submit_and_bind, submit_and_wait, victim};
 use crate::prelude::*;
 
 marks! {
@@ -31,7 +31,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(RUNNING, Value::Null);
     submit_and_wait(test, "too-large", &HIGH).await?;
     test.mark(WAITED, Value::Null);
-    remove(test, "too-large").await?;
+    test.remove_set("too-large").await?;
     submit_and_bind(test, PREEMPTOR, &HIGH).await?;
     test.mark(BOUND, Value::Null);
     Ok(())

@@ -3,7 +3,7 @@
 
 use conformance_check::preemption::are_spared;
 
-use super::{HIGH, LOW, begin, remove, submit, submit_and_bind, victim};
+use super::{HIGH, LOW, begin, submit, submit_and_bind, victim};
 use crate::prelude::*;
 
 marks! {
@@ -35,7 +35,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     test.scheduler_passes().await?;
     test.mark(PASSED, Value::Null);
-    remove(test, ELASTIC).await?;
+    test.remove_set(ELASTIC).await?;
     submit_and_bind(test, "rigid", &HIGH).await?;
     test.mark(BOUND, Value::Null);
     Ok(())
