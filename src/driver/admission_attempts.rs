@@ -18,11 +18,12 @@ use crate::diagnostics;
 use crate::limits::{Limit, PACE};
 
 const DRY_RUN: &str = "?dryRun=All";
-/// Maximum number of retries of an update after a 409 Conflict.
+/// Maximum number of retries of an update that the API server answers with 409 Conflict.
 const CONFLICTS: usize = 10;
 const STRICT: &str = "?fieldValidation=Strict";
 
-/// One target of every backend, in the order of probing. External needs only a profile and no scheduler.
+/// Returns one target per backend, in the order of probing. The External backend comes first, because it
+/// needs no running scheduler.
 fn backends() -> Vec<Target> {
     let mut backends = vec![Target::EXTERNAL];
     for target in TARGETS {
@@ -56,17 +57,18 @@ pub fn required(domain: &str) -> Value {
 }
 
 impl TestContext {
-    /// The name is generated unless the variation sets one.
+    /// Sends a create of `base` for each variation. A variation that sets no name gets a generated one.
     pub async fn attempt_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, "").await
     }
 
-    /// Like [`TestContext::attempt_creates`], as dry runs, which store nothing.
+    /// Like [`TestContext::attempt_creates`], but sends dry runs, which store nothing.
     pub async fn attempt_dry_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, DRY_RUN).await
     }
 
-    /// An unknown field is an error, as in kubectl. Otherwise the API server drops it and returns a warning.
+    /// Like [`TestContext::attempt_creates`], but the API server rejects unknown fields, as for kubectl. By
+    /// default it drops them and returns a warning.
     pub async fn attempt_strict_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, STRICT).await
     }
@@ -88,7 +90,8 @@ impl TestContext {
         self.send_updates(name, attempts, "").await
     }
 
-    /// Every variation starts from the same stored object.
+    /// Like [`TestContext::attempt_updates`], but sends dry runs, so that every variation starts from the
+    /// same object.
     pub async fn attempt_dry_updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_updates(name, attempts, DRY_RUN).await
     }
@@ -107,8 +110,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// A merge patch replaces lists such as finalizers as a whole. The resourceVersion prevents it from
-    /// restoring a finalizer that the operator has removed meanwhile.
+    /// Sends the change as a merge patch with the resourceVersion of the version that it was computed from. A
+    /// merge patch replaces a whole list, such as the finalizers. Without the resourceVersion, the patch
+    /// could restore a finalizer that the operator has just removed.
     async fn send_update(&self, name: &str, attempt: &Attempt, query: &str) -> Result<Reply, Stop> {
         let stored = self.attempt(Method::GET, "PodCliqueSet", name, &Value::Null).await?;
         let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
@@ -128,7 +132,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// The operator may first have to detect a change. The marks record the last responses.
+    /// Repeats each create as a dry run until the response is the expected one, because the operator may
+    /// first have to detect a change. Records the last response to each create.
     pub async fn retry_creates_until(
         &self,
         base: &Value,
@@ -158,8 +163,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// Records it in [`SharedMark::AnotherBackend`]. It is External if the harness wrote the configuration,
-    /// otherwise the first backend that admission accepts; the target's own is tried last.
+    /// Finds a backend for a second workload, and records it in [`SharedMark::AnotherBackend`]. If the
+    /// harness wrote the operator's configuration, this is External. Otherwise it is the first backend whose
+    /// PodCliqueSet admission accepts; the target's own backend is tried last.
     pub async fn another_backend(
         &self,
         is_suitable: impl Fn(Target) -> bool,
@@ -188,7 +194,7 @@ impl TestContext {
         self.mark(SharedMark::Attempt, json!({"title": attempt.title, "reply": reply}));
     }
 
-    /// Without a kind in `body`, the path is that of PodCliqueSets.
+    /// Sends a request to the path of the kind of `body`, or to that of PodCliqueSets if `body` has no kind.
     async fn send(&self, method: Method, tail: &str, body: &Value) -> Result<Reply, Stop> {
         let verb = match method {
             Method::PATCH => "update",
@@ -234,7 +240,7 @@ fn probe(target: Target) -> Value {
     pcs
 }
 
-/// An operator derives names from the base. The `x` in the variation's name prevents collisions with them.
+/// The `x` in the new name prevents collisions with names that an operator derives from the name of `base`.
 fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     let mut pcs = base.clone();
     let name = base["metadata"]["name"].as_str().unwrap_or_default();
@@ -243,7 +249,7 @@ fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     pcs
 }
 
-/// RFC 7386.
+/// Returns the merge patch (RFC 7386) that turns `before` into `after`.
 fn merge_patch(before: &Value, after: &Value) -> Value {
     let (Value::Object(old), Value::Object(new)) = (before, after) else { return after.clone() };
     let removed = old.keys().filter(|key| !new.contains_key(*key)).map(|key| (key.clone(), Value::Null));

@@ -25,7 +25,7 @@ impl TestContext {
         self.scheduler_passes().await
     }
 
-    /// The pods are already released.
+    /// Like [`TestContext::scheduler_passes_over`], for pods that are already ungated.
     pub async fn scheduler_passes(&mut self) -> Result<(), Stop> {
         let released = Instant::now();
         self.canaries().await?;
@@ -33,7 +33,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// The mark `scheduler passed` follows. What has no entry before this mark never happens.
+    /// Creates both canaries and records the mark `scheduler passed`. If the history has no binding of a gang
+    /// before this mark, the scheduler has decided not to bind it.
     pub async fn canaries(&self) -> Result<(), Stop> {
         self.two_canaries().await?;
         self.mark(SharedMark::SchedulerPassed, Value::Null);
@@ -50,8 +51,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// The scheduler has already rejected the gang. If it works in sessions, two canaries first prove that
-    /// another session ran. They are no barrier, because the gang may still be half bound.
+    /// Returns how long the scheduler may take to retry a gang that it has already rejected. For a scheduler
+    /// that works in sessions, two canaries first prove that another session ran. They prove nothing more,
+    /// because the scheduler may have bound only a part of the gang yet.
     pub async fn limit_of_next_try(&self) -> Result<Limit, Stop> {
         if schedulers::of(self.target).retries_in_sessions() {
             self.two_canaries().await?;
@@ -60,7 +62,7 @@ impl TestContext {
         Ok(limits::ANOTHER_TRY)
     }
 
-    /// Deletes the canaries, for a driver that would fill their node.
+    /// Deletes the canaries, for a case whose own pods need the canary node.
     pub async fn delete_canaries(&self) -> Result<(), Stop> {
         // The watches may deliver a bound pod before its gang resource.
         self.caught_up().await?;
@@ -88,12 +90,14 @@ impl TestContext {
         .await
     }
 
-    /// Bypasses the operator. A scheduler may overlook a gang resource that is created before its pod. So the
-    /// harness patches the canary's gang resources after such a scheduler has rejected the pod.
+    /// Creates a canary without the operator. A scheduler may miss a gang resource that was created before
+    /// its pod. The harness then patches the gang resources of the canary after the scheduler has rejected
+    /// the pod.
     async fn canary(&self) -> Result<(), Stop> {
         let scheduler = schedulers::of(self.target);
         let kinds: Vec<_> = scheduler.canary("").into_iter().map(|(kind, _)| kind).collect();
-        // The scheduler may have evicted the pod of an earlier canary, whose other objects still exist.
+        // Count the gang resources instead of the pods, because the scheduler may have evicted the pod of an
+        // earlier canary.
         let number = self.look(|live| {
             let objects = kinds.iter().flat_map(|kind| live.of(kind));
             objects.filter_map(|object| number_of_canary(text(&object["metadata"]["name"]))).max()
@@ -146,7 +150,8 @@ fn number_of_canary(name: &str) -> Option<usize> {
     name.strip_prefix("canary-")?.split('-').next()?.parse().ok()
 }
 
-/// Status of the `PodScheduled` condition, which the scheduler sets once it has tried the pod.
+/// Returns the status of the `PodScheduled` condition. The scheduler sets the condition once it has tried the
+/// pod.
 fn scheduled(pod: &Value) -> Option<&str> {
     condition(pod, "PodScheduled").map(|condition| text(&condition["status"]))
 }

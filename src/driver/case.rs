@@ -15,8 +15,9 @@ use crate::context::{Stop, TestContext};
 use crate::enrichment::Enrichment;
 use crate::recorder::Keep;
 
-/// A case with the `drive` and `check` of its module. The second argument, such as
-/// [`restored`](crate::control_plane::restored), runs `drive` and then repairs what it broke.
+/// Creates a [`Case`] from the functions `drive` and `check` of the current module. The optional second
+/// argument, such as [`restored`](crate::control_plane::restored), is a function that runs `drive` and then
+/// repairs what it broke.
 #[macro_export]
 macro_rules! case {
     ($title:literal) => {
@@ -29,7 +30,7 @@ macro_rules! case {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// `group/name`: the file name, with `-` for `_`.
+    /// `GROUP/NAME`, from the names of the folder and the file, with `-` for `_`.
     pub id: &'static str,
     pub title: &'static str,
     pub clauses: &'static [&'static str],
@@ -38,13 +39,13 @@ pub struct Case {
     pub manifest: &'static str,
     pub isolation: Isolation,
     pub needs: &'static [Need],
-    /// Other cases cover its clauses on the other targets.
+    /// Which targets the case runs on. On the other targets, other cases cover its clauses.
     pub requires: Requirements,
-    /// Invariants that the case breaks on purpose, each with the reason.
+    /// Invariants that the case violates on purpose, each with the reason.
     pub breaks: &'static [(Invariant, &'static str)],
-    /// Fields that the manifest of the case is not enriched with, each with the reason.
+    /// Enrichments that the harness does not apply to the manifest, each with the reason.
     pub left_out: &'static [(Enrichment, &'static str)],
-    /// `None` records everything.
+    /// Reduces or skips versions of objects before they are recorded. `None` records all versions unchanged.
     pub keep: Option<Keep>,
     pub drive: Drive,
     pub check: Check,
@@ -57,20 +58,21 @@ pub type Check = fn(&History) -> Vec<Finding>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     Kubelets,
-    /// KWOK nodes, on which the harness sets container statuses.
+    /// Nodes that KWOK simulates, so that the harness can set container statuses.
     SimulatedNodes,
-    /// Simulated nodes, for which the harness publishes devices. No kubelet prepares these devices.
+    /// Simulated nodes, so that the harness can publish devices in ResourceSlices. No kubelet prepares these
+    /// devices.
     Devices,
-    /// A cluster that the harness created, so that the harness may create volumes.
+    /// A cluster that the harness created, because only there may the harness create volumes.
     Volumes,
-    /// The API server's audit log, which shows who bound which pod.
+    /// The audit log of the API server, which shows the client that bound each pod.
     AuditLog,
     SeveralSchedulers,
-    /// A named process of the target's scheduler that not every installation has.
+    /// A process of the target's scheduler that is absent in some installations.
     Process(&'static str),
     /// The reference operator, because the case changes the configuration of the operator.
     ReferenceController,
-    /// A backend that can be disabled: the target's own or, with kube-scheduler, the External profile.
+    /// A backend that the case can disable: the target's own or, for kube-scheduler, External.
     DisableableBackend,
     Upgrade,
     PodGangsByHand,
@@ -83,11 +85,13 @@ pub enum Need {
 pub enum Isolation {
     /// Any other case, because the case uses only its own namespace and nodes.
     Shared,
-    /// No other case: the case changes a component of a separate local control plane. One at a time.
+    /// No other case, because the case changes a component. These cases run one at a time on a separate local
+    /// control plane.
     Dedicated,
     /// No other case: the case runs alone on the shared cluster, without load from other cases.
     Exclusive,
-    /// No other case: the case gets its own control plane, which ends with it. One at a time.
+    /// No other case. The case gets its own control plane, which is deleted after the case. These cases run
+    /// one at a time.
     Upgrade,
 }
 
@@ -96,12 +100,13 @@ pub struct Nodes {
     pub count: u32,
     pub gpus: u32,
     pub pods: u32,
-    /// Racks without a block share one.
+    /// Racks without a block share a default block.
     pub block: Option<&'static str>,
     pub rack: Option<&'static str>,
     /// Step at which the nodes join ([`TestContext::add_nodes`]); 0 if they exist from the start.
     pub joining: u32,
-    /// Whether an extended resource may replace `pods` on nodes with kubelets, whose own `pods` are fixed.
+    /// Whether an extended resource may replace `pods` as the limit. On real nodes the kubelet fixes the
+    /// `pods` capacity.
     pub stand_in: bool,
     pub template: Option<&'static NodeTemplate>,
 }
@@ -121,13 +126,14 @@ impl Nodes {
         Self { pods, ..self }
     }
 
-    /// Forbids an extended resource in place of `pods`, because the case's pods request no resources.
+    /// Forbids that an extended resource replaces `pods` as the limit, because the pods of the case request
+    /// no resources.
     #[must_use]
     pub const fn without_stand_in(self) -> Self {
         Self { stand_in: false, ..self }
     }
 
-    /// `""` is a label without a value, which is not a domain.
+    /// Sets the rack label. An empty value sets the label without a value, which is not a topology domain.
     #[must_use]
     pub const fn rack(self, rack: &'static str) -> Self {
         Self { rack: Some(rack), ..self }
@@ -173,7 +179,7 @@ impl Case {
         Self { id, manifest, ..self }
     }
 
-    /// An unknown id in a constant does not compile.
+    /// Sets the clauses. In a constant, an unknown id is a compile error.
     #[must_use]
     pub const fn clauses(self, clauses: &'static [&'static str]) -> Self {
         let mut index = 0;
@@ -204,13 +210,13 @@ impl Case {
         Self { requires: Requirements { scheduler: Some(scheduler), ..self.requires }, ..self }
     }
 
-    /// Leaves a scheduler out, because another case covers the clauses there.
+    /// Excludes a scheduler on which another case covers the clauses.
     #[must_use]
     pub const fn except(self, scheduler: Scheduler) -> Self {
         Self { requires: Requirements { except: Some(scheduler), ..self.requires }, ..self }
     }
 
-    /// Requires a gang scope of kube-scheduler, for a case about that mapping.
+    /// Requires this gang scope of kube-scheduler, for a case about this scope.
     #[must_use]
     pub const fn in_scope(self, scope: &'static str) -> Self {
         Self { requires: Requirements { scope: Some(scope), ..self.requires }, ..self }
@@ -249,7 +255,7 @@ impl Case {
         self.id == word || self.group() == word
     }
 
-    /// Regardless of the features that the operator under test declares.
+    /// Whether the case runs on the target, regardless of the features that the operator under test declares.
     pub fn is_for(&self, target: Target) -> bool {
         self.requires.why_unmet(target).is_none()
             && self.known_clauses().any(|clause| target.is_subject_to(clause))

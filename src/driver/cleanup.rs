@@ -1,5 +1,5 @@
-//! Leftovers in a case's namespace, of every kind that the API server lists. A history contains only the
-//! kinds that cases need, but a controller may also leave a Role or a Secret (DEL-01).
+//! Finds leftovers in the namespace of a case, of every kind that the API server lists. A history contains
+//! only the kinds that cases need, but a controller may also leave a Role or a Secret (DEL-01).
 
 use std::time::Instant;
 
@@ -26,7 +26,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// A check decides on what remains. [`TestContext::take_baseline`] must come first.
+    /// Waits until only the objects of the baseline remain in the namespace. On a timeout it records the
+    /// leftovers, and a check decides. [`TestContext::take_baseline`] must come first.
     pub async fn until_nothing_left(&self) -> Result<(), Stop> {
         if self.history().marks(SharedMark::Baseline).next().is_none() {
             let action = "list the remaining objects".into();
@@ -42,14 +43,15 @@ impl TestContext {
             let present = self.present(&kinds).await?;
             let leftovers = Leftovers::of(&self.history(), &present);
             let is_listed = present.iter().any(|object| leftovers.contains(object));
-            // A list may omit a deleted object before its watch delivers the deletion.
+            // A list may already omit a deleted object whose deletion the watch has not delivered yet.
             let is_delivered = || self.look(|live| live.all().any(|object| leftovers.contains(object)));
             if (!is_listed && !is_delivered()) || begin.elapsed() > self.length_since(CLEANUP, begin) {
                 self.test_cluster.cluster.healthy().await?;
                 self.mark(SharedMark::LeftOver, present.into());
                 return Ok(());
             }
-            // Poll unwatched kinds, at a rate that does not load the API server.
+            // Wake up on every watch event, and poll the kinds that are not watched at a rate that does not
+            // load the API server.
             let _ = tokio::time::timeout(std::time::Duration::from_millis(200), changes.changed()).await;
         }
     }
@@ -62,7 +64,7 @@ impl TestContext {
         .await
     }
 
-    /// The driver continues after a timeout.
+    /// Waits until the Services are deleted. A timeout is no error.
     pub async fn try_until_services_deleted(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let target = self.target;
         let deleted = self.until("the Services of the removed PodGangs deleted", CLEANUP, |live| {
@@ -77,8 +79,8 @@ impl TestContext {
         }
     }
 
-    /// Waits until the case's namespace is deleted, or stuck: without progress for [`NAMESPACE_QUIET`], which
-    /// is longer than the pauses of the namespace controller.
+    /// Waits until the namespace of the case is deleted, or until the deletion has made no progress for
+    /// [`NAMESPACE_QUIET`]. This is longer than any pause of the namespace controller.
     pub async fn until_namespace_deleted(&self) -> Result<(), Stop> {
         let recorder = &self.test_cluster.recorder;
         let (mut cluster_changes, mut changes) = (recorder.follow(""), recorder.follow(&self.namespace));

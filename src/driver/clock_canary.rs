@@ -1,7 +1,8 @@
-//! Proof without a sleep that a termination delay has expired: a one-pod PodCliqueSet with the same delay.
+//! Proves without a sleep that a termination delay has expired, by means of a one-pod PodCliqueSet with the
+//! same delay.
 //!
 //! The harness makes the canary's pod fail when the delay under test starts. Once the operator has terminated
-//! and recreated the canary, the delay under test has expired too.
+//! and recreated the canary, the delay under test has also expired.
 
 use conformance_contract::names;
 use conformance_expect::schedulers;
@@ -39,12 +40,12 @@ impl TestContext {
         Ok(clock)
     }
 
-    /// `times` times in sequence.
+    /// Lets the delay expire `times` times in sequence, and records the mark after the last time.
     pub async fn run_clock(&self, clock: &Clock, times: usize, mark: MarkName) -> Result<(), Stop> {
         for _ in 0..times {
             let Some((name, uid)) = self.look(|live| clock.pod(live)) else { continue };
             match self.set_pod_status(&name, Containers::Crashing).await {
-                // An operator that terminates healthy pods may have deleted this one already.
+                // The pod may no longer exist, because a faulty operator may terminate healthy pods.
                 Err(Stop::Refused { .. }) if self.is_deleted(&name).await? => {}
                 written => written?,
             }
@@ -90,7 +91,7 @@ impl Clock {
 }
 
 impl TestContext {
-    /// Names of a clique's pods that are not terminating, bound pods first.
+    /// Returns the names of the clique's pods that are not terminating, bound pods first.
     pub fn pods_of(&self, clique: &str) -> Vec<String> {
         self.look(|live| {
             let is_of_clique = |pod: &Pod<'_>| pod.pod_clique() == Some(clique) && !pod.is_terminating();
@@ -127,7 +128,8 @@ impl TestContext {
         .await
     }
 
-    /// The cliques must also have at least as many new pods. With `ready`, only Ready pods count.
+    /// Waits until all `old` pods are gone and the cliques have at least as many new pods. With `ready`, only
+    /// Ready pods count as new.
     pub async fn until_recreated(
         &self,
         what: &str,
@@ -156,7 +158,8 @@ impl TestContext {
     }
 }
 
-/// A terminating pod is no replacement, because its generation may be terminated too.
+/// Whether new pods have replaced all `old` ones. A terminating pod does not count as new, because the
+/// operator may have terminated its generation too.
 fn has_replaced(live: &Live, cliques: &[&str], old: &[String], ready: bool) -> bool {
     let is_of_cliques = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
     let pods: Vec<_> = live.pods().filter(is_of_cliques).collect();

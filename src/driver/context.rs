@@ -1,7 +1,7 @@
 //! One run of a case on a target: its namespace, its nodes, and the operations that drivers use.
 //!
-//! It records as marks what no API object shows. A timeout stops the driver, and checks decide on the history
-//! up to that point.
+//! It records facts that no API object shows as marks in the history. A timeout stops the driver, and the
+//! checks then decide on the history up to that point.
 
 mod companions;
 mod manifests;
@@ -40,7 +40,7 @@ pub struct TestContext {
     pub test_cluster: Arc<TestCluster>,
     /// The namespace of this run of the case, and the name of its node pool.
     pub namespace: String,
-    /// Factor on all limits (`--timeout-scale`).
+    /// Factor for all limits (`--timeout-scale`).
     pub scale: f64,
     tracked: Vec<Tracked>,
     submitted: BTreeMap<String, Value>,
@@ -52,7 +52,7 @@ pub struct TestContext {
     started: Instant,
     /// Time that the harness spent on its own work.
     pub overhead: Duration,
-    /// Time from the release of a gang's pods until the barrier passed.
+    /// Time from the ungating of a gang's pods until the canaries prove that the scheduler did not bind them.
     pub negative_verdict: Option<Duration>,
 }
 
@@ -63,7 +63,8 @@ impl std::fmt::Debug for TestContext {
 }
 
 impl TestContext {
-    /// Waits until enough nodes are free. After an error the caller must return the added nodes.
+    /// Creates the namespace and the first nodes, after waiting until enough nodes are free. On an error, the
+    /// caller must return the nodes.
     pub async fn begin(
         case: &'static Case,
         target: Target,
@@ -98,13 +99,14 @@ impl TestContext {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
         deploy::create_unless_exists(&test.test_cluster.client, &namespace).await?;
         if test.kind().is_ok() {
-            // No workload calls the API server. A token would cost each pod a request, a mount and a watch.
+            // No pod of a case calls the API server. Each token would cost a request, a mount and a watch.
             let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
                 "metadata": {"name": "default", "namespace": test.namespace}});
             deploy::create_unless_exists(&test.test_cluster.client, &account).await?;
         }
         match test.add_nodes(0).await {
-            // The backend did not maintain the scheduler's topology model. A check decides on that.
+            // The timeout means that the backend did not update the scheduler's topology model. A check
+            // decides on that.
             Err(Stop::Timeout(_))
                 if { schedulers::of(target).topology_model() }
                     .is_some_and(|topology_model| topology_model.is_maintained_by_backend) => {}
@@ -130,7 +132,7 @@ impl TestContext {
         Ok(self.test_cluster.kind()?)
     }
 
-    /// Call this before the namespace is created.
+    /// Records the history of a namespace. Call this before the namespace is created.
     pub fn track(&mut self, namespace: String) {
         let pool = self.namespace.clone();
         let belongs = move |object: &Value| match object["kind"].as_str().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! Changes of dedicated cases ([`super::case::Isolation::Dedicated`]) to their control plane.
+//! Changes to the control plane of a dedicated case ([`super::case::Isolation::Dedicated`]).
 
 use std::time::{Duration, Instant};
 
@@ -18,17 +18,17 @@ use serde_json::{Value, json};
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// By default they neither preempt nor reclaim.
+/// Schedulers that the suite configures without preemption and reclaim, unless a case enables them.
 const EVICTS_ON_REQUEST: [Scheduler; 2] = [kai::SCHEDULER, volcano::SCHEDULER];
 
-/// Runs `change`, then restores the components that it changed, regardless of the outcome.
+/// Runs `change`, and then restores the components that it changed, regardless of the outcome.
 pub async fn restored(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
 ) -> Result<(), Stop> {
     let original = test.local()?.spec();
     let outcome = change(test).await;
-    // What has happened so far must precede the mark. A lost watch is detected at the end of the test.
+    // All events so far must precede the mark. The end of the case detects a lost watch.
     let _ = test.caught_up().await;
     test.mark(SharedMark::Restored, Value::Null);
     restore(test.local()?, original).await?;
@@ -53,7 +53,9 @@ async fn restore(cluster: &LocalCluster, original: ClusterSpec) -> Result<(), Cl
     Ok(())
 }
 
-/// Kubernetes' own components look for API groups only every 30 s. The operator under test must detect them.
+/// Whether the part must restart to apply the changed specification. All parts but etcd and the operator
+/// restart if the served APIs change, because they discover API groups only every 30 s. The operator under
+/// test must detect new groups by itself.
 fn needs_restart(part: Part, a: &ClusterSpec, b: &ClusterSpec) -> bool {
     if a.proxied.contains(&part) != b.proxied.contains(&part) {
         return true;
@@ -101,14 +103,15 @@ impl TestContext {
         Ok(cluster.scheduler_ready(self.target.scheduler()).await?)
     }
 
-    /// Restarts KAI with this grace period, after which it evicts the rest of an incomplete gang.
+    /// Restarts KAI with this grace period. KAI then evicts the remaining pods of a gang that has been
+    /// incomplete for so long.
     pub async fn evict_stale_gangs(&self, grace: Duration) -> Result<(), Stop> {
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.stale_gangs_for = Some(grace));
         self.start_scheduler().await
     }
 
-    /// Restarts the scheduler if it has no preemption in other cases.
+    /// Restarts the scheduler with preemption, if the suite runs it without preemption by default.
     pub async fn enable_preemption(&self) -> Result<(), Stop> {
         if !EVICTS_ON_REQUEST.contains(&self.target.scheduler()) {
             return Ok(());
@@ -118,7 +121,8 @@ impl TestContext {
         self.start_scheduler().await
     }
 
-    /// Leaves out a plugin or flag that the scheduler's file in `install/schedulers` names.
+    /// Restarts the scheduler without a plugin or flag. `name` is defined in the scheduler's file in
+    /// `install/schedulers`.
     pub async fn restart_scheduler_without(&self, name: &str) -> Result<(), Stop> {
         let scheduler = self.target.scheduler();
         self.kill_scheduler().await?;
@@ -126,7 +130,8 @@ impl TestContext {
         self.start_scheduler().await
     }
 
-    /// Restarts the target's scheduler such that it evicts gangs of queues that use more than their share.
+    /// Restarts the target's scheduler with reclaim: it evicts gangs of queues that use more than their
+    /// share.
     pub async fn enable_reclaim(&self) -> Result<(), Stop> {
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.reclaims = true);
@@ -142,7 +147,7 @@ impl TestContext {
         Ok(cluster.apiserver_ready().await?)
     }
 
-    /// Waits until it is ready. A mark records its log.
+    /// Restarts the operator and waits until it is ready. A mark records its log.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -151,7 +156,8 @@ impl TestContext {
         self.controller_mark(json!(log)).await
     }
 
-    /// A mark records its log, and how it exited. Returns whether it is ready.
+    /// Like [`TestContext::restart_controller`], but the operator may also exit. A mark records its exit
+    /// code. Returns whether it is ready.
     pub async fn restart_controller_or_exit(&self, spec: ControllerSpec) -> Result<bool, Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -166,7 +172,8 @@ impl TestContext {
         }
     }
 
-    /// One start per flaw; a mark records its exit code and log. No controller runs afterwards.
+    /// Starts the operator once per flaw, with a flawed configuration. A mark records its exit code and log.
+    /// The operator is stopped afterwards.
     pub async fn start_with_flaws(&self, flaws: &[Flaw]) -> Result<(), Stop> {
         let cluster = self.local()?;
         let original = cluster.spec().controller;
@@ -200,8 +207,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Patches one cluster-scoped object of each kind and waits for the event, so that the gaps of an API
-    /// server restart do not affect the next case.
+    /// Patches one cluster-scoped object of each kind and waits for the events. The watches of the next case
+    /// are then complete again after a restart of the API server.
     pub async fn until_cluster_watched(&self) -> Result<(), Stop> {
         const PATCHED: &str = "conformance.grove.io/watched-for";
         let token = self.namespace.as_str();
@@ -227,7 +234,7 @@ impl TestContext {
         if self.within(limits::REACTION, delivered()).await.is_some() {
             return Ok(());
         }
-        // A watch may stay open after the restart, and deliver nothing.
+        // After the restart a watch may stay open without delivering events.
         recorder.restart_watches(&patched.each_ref().map(|(kind, _)| *kind));
         let limit = limits::RECOVERY;
         let awaited = || Awaited::of_harness("the watches on cluster-scoped objects re-established");

@@ -1,8 +1,9 @@
 //! Waits until a PodCliqueSet has converged: every wanted object exists and no controller has work left.
 //!
 //! No clause defines the counts in an operator's statuses. If they report that everything is complete, the
-//! PodCliqueSet has converged. Otherwise convergence is assumed after a period without writes. Checks compare
-//! later versions with the converged state, so a late write would look like a change that the case caused.
+//! PodCliqueSet has converged. Otherwise the harness assumes convergence after a period without writes.
+//! Checks compare later versions with the converged state, so a late write would look like an effect of the
+//! case.
 
 use conformance_contract::clauses::Feature;
 use conformance_expect::{Gang, scaling};
@@ -20,7 +21,7 @@ impl TestContext {
         self.until_all_converged(&[set]).await
     }
 
-    /// There is at most one wait for a period without writes.
+    /// Waits until all PodCliqueSets have converged, with a single wait for a period without writes.
     pub async fn until_all_converged(&self, sets: &[&str]) -> Result<(), Stop> {
         let history = self.history();
         let gangs_of = |set: &str| {
@@ -64,7 +65,8 @@ impl TestContext {
         }
     }
 
-    /// An operator may update the number of pods in a gang resource after all other objects.
+    /// Waits until the gang resources match the PodGangs. An operator may update the pod counts of gang
+    /// resources last.
     pub async fn until_resources_match(&self, set: &str) -> Result<(), Stop> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);
@@ -75,7 +77,8 @@ impl TestContext {
 }
 
 impl TestContext {
-    /// Like [`TestContext::until_converged`]. The driver continues after a timeout, the inner error.
+    /// Like [`TestContext::until_converged`], but a timeout, returned as the inner error, does not stop the
+    /// driver.
     pub async fn try_until_converged(&self, set: &str) -> Result<Result<(), Stop>, Stop> {
         match self.until_converged(set).await {
             Err(stop @ Stop::Timeout(_)) => {

@@ -7,7 +7,7 @@ use super::limits::CLEANUP;
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Returns it in the form in which it can be applied again.
+    /// Deletes a CRD. Returns it in a form that can be applied again.
     pub async fn delete_crd(&self, name: &str) -> Result<Value, Stop> {
         let action = format!("delete CRD {name}");
         let Some(crd) = self.crd(Method::GET, name).await? else {
@@ -31,7 +31,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// `None` if it does not exist.
+    /// Returns `None` if the CRD does not exist.
     async fn crd(&self, method: Method, name: &str) -> Result<Option<Value>, Stop> {
         let action = format!("{method} CRD {name}");
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");

@@ -1,4 +1,4 @@
-//! Cases that are created while the program runs: generated workloads, load tests, and a user's own workload.
+//! Cases that are created at run time: generated workloads, load tests, and a user's own workload.
 
 use conformance_contract::arena::Arena;
 
@@ -16,7 +16,7 @@ pub struct CreatedCase {
 }
 
 impl CreatedCase {
-    /// The case lives as long as the process, like a registered case.
+    /// Returns a case that lives as long as the process, like a registered one.
     pub fn case(self, base: Case) -> &'static Case {
         let data = CREATED.add(self);
         let case = base.registered(&data.id, &data.manifest).clauses(&data.clauses).nodes(&data.nodes);

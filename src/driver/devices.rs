@@ -1,4 +1,4 @@
-//! Devices that pods share by ResourceClaims. The harness acts as the DRA driver.
+//! Devices that pods share by means of ResourceClaims. The harness acts as the DRA driver.
 
 use conformance_cluster::{ClusterError, deploy};
 use http::Method;
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::context::{Stop, TestContext};
 
-/// Name of the DRA driver. On real nodes a kubelet would look for it.
+/// Name of the DRA driver. The driver exists only on simulated nodes, because a kubelet would call it.
 const DRIVER: &str = "devices.conformance.grove.io";
-/// The DeviceClass that the claims of manifests name. It is not deleted after a case.
+/// DeviceClass of the claims in manifests. It remains in the cluster after a case.
 const CLASS: &str = "conformance-device";
 
 impl TestContext {
@@ -27,7 +27,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// The slices are deleted with their node; the DeviceClasses are not deleted.
+    /// Publishes the slices and DeviceClasses of the node templates. The slices are deleted with their node;
+    /// the DeviceClasses remain.
     pub async fn publish_templates(&self) -> Result<(), Stop> {
         let mut classes: Vec<&Value> = Vec::new();
         for node in &self.nodes {
@@ -49,12 +50,12 @@ impl TestContext {
     }
 
     async fn uid_of(&self, node: &str) -> Result<Value, Stop> {
-        // The watch may not have delivered the node yet.
+        // Read the node from the API server, because the watch may not have delivered it yet.
         let found = self.attempt(Method::GET, "Node", node, &Value::Null).await?;
         Ok(found.accepted(format!("get Node {node}"))?["metadata"]["uid"].clone())
     }
 
-    /// Existing allocations remain.
+    /// Deletes the ResourceSlice of a node. Existing allocations remain.
     pub async fn withdraw_devices(&self, node: &str) -> Result<(), Stop> {
         let action = format!("withdraw the devices of Node {node}");
         let path = format!("/apis/resource.k8s.io/v1/resourceslices/{node}");

@@ -1,4 +1,5 @@
-//! Schedulers with their own topology model notice new nodes late. A wait for a gang would include the delay.
+//! Schedulers with their own topology model notice new nodes late. A separate wait keeps this delay out of
+//! the limits for gangs.
 
 use conformance_expect::domains::domains;
 use conformance_expect::schedulers;
@@ -8,7 +9,8 @@ use super::limits::TOPOLOGY_TREE;
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Schedulers without a topology model of their own read node labels, so there is nothing to wait for.
+    /// Waits until the scheduler's topology model has the domains of the case's nodes. Other schedulers read
+    /// node labels, so there is nothing to wait for.
     pub async fn until_domains_known(&self) -> Result<(), Stop> {
         let nodes: Vec<Value> = self.nodes.iter().map(|node| node.object()).collect();
         let domains = domains(&nodes);

@@ -1,13 +1,13 @@
-//! Adds fields to manifests that no clause of the case is about. Otherwise an operator would pass that loses
-//! volumes, or confuses the labels of two cliques.
+//! Adds fields that no clause of a case is about to its manifest. Without them, the suite would pass an
+//! operator that loses volumes or confuses the labels of two cliques.
 //!
-//! Each clique has one small feature, and one in [`ONE_IN`] has large ones too. They depend only on the ids
-//! of the case and of the clique, so each run submits the same manifest. They leave the arithmetic of cases
-//! alone: no feature requests what is scarce, forbids a node, or keeps a pod from being Ready. Admission
-//! rejects spread constraints in a clique template.
+//! Each clique gets one small feature, and one clique in [`ONE_IN`] also gets large ones. The choice depends
+//! only on the ids of the case and the clique, so each run submits the same manifest. The arithmetic of cases
+//! stays the same: no feature requests a scarce resource, excludes a node, or prevents a pod from becoming
+//! Ready. Spread constraints are missing, because admission rejects them in a clique template.
 //!
 //! With all features in each clique, pods were 2.4 times as large, and a default run took 1.9 times the
-//! processor time. In proportion to the size of all versions of pods, this selection costs 4 to 4.5 %.
+//! processor time. Versions of pods are 4 to 4.5 % larger with this selection.
 
 use conformance_facts::updates::{REVISION, revision};
 use conformance_history::{count, text};
@@ -18,9 +18,10 @@ use serde_json::{Value, json};
 pub enum Enrichment {
     /// A second container with variables, requests and a port.
     Container,
-    /// A liveness probe of the second container that a kubelet does not run within an hour.
+    /// A liveness probe of the second container. Its first execution is an hour after the start.
     Probe,
-    /// A restartable init container. On simulated nodes, some cliques have one that ends instead.
+    /// A restartable init container (a sidecar). On simulated nodes, some cliques have one that terminates
+    /// instead.
     InitContainers,
     /// An emptyDir, a projected volume and an optional ConfigMap, mounted by the second container.
     Volumes,
@@ -52,10 +53,10 @@ impl Enrichment {
     ];
 }
 
-/// To find the feature on which a failure depends, remove some from this list.
+/// To find the feature that causes a failure, remove features from this list.
 const ENABLED: &[Enrichment] = &Enrichment::ALL;
 
-/// Each clique has one of these.
+/// Each clique has exactly one of these.
 const SMALL: [Enrichment; 7] = [
     Enrichment::Labels,
     Enrichment::Annotations,
@@ -66,24 +67,24 @@ const SMALL: [Enrichment; 7] = [
     Enrichment::DnsConfig,
 ];
 
-/// One clique in [`ONE_IN`] has those of the same entry.
+/// One clique in [`ONE_IN`] has the features of the first entry, and one those of the second.
 const LARGE: [&[Enrichment]; 2] =
     [&[Enrichment::Container, Enrichment::Probe, Enrichment::Volumes], &[Enrichment::InitContainers]];
 const ONE_IN: usize = 14;
-/// A clique with more replicas has no large feature.
+/// Cliques with more replicas get no large feature.
 const MOST_REPLICAS: usize = 3;
 
-/// The case with all features. Each of the mutants that drop one runs it.
+/// The case whose cliques have all features. The mutants that drop one of these fields run this case.
 pub(crate) const WITH_ALL: &str = "gang/scaled-by-apply";
 
-/// The only image that every cluster of the suite has.
+/// The only image that all clusters of the suite contain.
 const IMAGE: &str = "registry.k8s.io/pause:3.10";
 const KEY: &str = "example.com/seed";
 const EMPTY_KEY: &str = "example.com/empty";
 const ABSENT_KEY: &str = "example.com/absent";
 const CONTAINER: &str = "enriched";
 const VOLUMES: [&str; 3] = ["enriched-scratch", "enriched-labels", "enriched-settings"];
-/// Later than the end of any case.
+/// The first probe is later than the end of any case.
 const FIRST_PROBE_SECONDS: u32 = 3600;
 
 pub fn selected(case: &str, clique: &Value, left_out: &[(Enrichment, &str)]) -> Vec<Enrichment> {
@@ -97,7 +98,7 @@ pub fn selected(case: &str, clique: &Value, left_out: &[(Enrichment, &str)]) -> 
     let small: Vec<Enrichment> = SMALL.into_iter().filter(is_used).collect();
     let mut selected: Vec<Enrichment> = small.get(seed % small.len().max(1)).copied().into_iter().collect();
     let is_few = count(&clique["spec"]["replicas"]).is_none_or(|replicas| replicas <= MOST_REPLICAS);
-    // Other bits of the seed, so that each large feature occurs with each small one.
+    // Use other bits of the seed than above, so that each large feature occurs with each small one.
     let entry = (seed >> 13) % ONE_IN;
     if is_few && entry < LARGE.len() {
         selected.extend(LARGE[entry].iter().copied().filter(is_used));
@@ -151,13 +152,13 @@ fn add_pod_fields(pod: &mut Value, seed: u32, features: &[Enrichment], on_kubele
                 let ndots = (2 + seed % 3).to_string();
                 pod["dnsConfig"]["options"] = json!([{"name": "ndots", "value": ndots}, {"name": "edns0"}]);
             }
-            // These are part of the metadata and of the second container.
+            // `add_metadata` and `container` add these features.
             Enrichment::Labels | Enrichment::Annotations | Enrichment::Probe => {}
         }
     }
 }
 
-/// FNV-1a, because the standard library's hash may change between releases.
+/// FNV-1a, because the hash of the standard library may change between releases.
 fn seed(words: &[&str]) -> u32 {
     let bytes = words.iter().flat_map(|word| word.bytes().chain([0]));
     bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
@@ -169,18 +170,18 @@ fn add_metadata(holder: &mut Value, seed: u32, selected: &[Enrichment]) {
         holder["labels"][EMPTY_KEY] = "".into();
     }
     if selected.contains(&Enrichment::Annotations) {
-        // Not valid as a label, so that an operator cannot treat both alike.
+        // This value is invalid as a label, so that an operator that mixes up labels and annotations fails.
         holder["annotations"][KEY] = format!("{{\"seed\": {seed}}}\n").into();
     }
 }
 
-/// An update changes the variable of the revision in each container. The second one therefore has it from the
-/// start if the first one does, so that a case that reverts an update restores the whole template.
+/// An update changes the revision variable in every container. The second container gets the variable at the
+/// start if the first container has it. A case that reverts an update then restores the whole template.
 fn container(seed: u32, selected: &[Enrichment], revision: Option<&str>) -> Value {
     let mut container = json!({
         "name": CONTAINER,
         "image": IMAGE,
-        // The last variable refers to an earlier one, so their order matters.
+        // The last variable refers to earlier ones, so the order matters.
         "env": [
             {"name": "ENRICHED_SEED", "value": seed.to_string()},
             {"name": "ENRICHED_NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
@@ -212,7 +213,7 @@ fn container(seed: u32, selected: &[Enrichment], revision: Option<&str>) -> Valu
     container
 }
 
-/// No image on the suite's kubelets ends. KWOK runs no image.
+/// The init container terminates only on simulated nodes. No image on the suite's kubelets terminates.
 fn init_container(seed: u32, on_kubelets: bool) -> Value {
     let env = json!([{"name": "ENRICHED_SEED", "value": seed.to_string()}]);
     if !on_kubelets && seed.is_multiple_of(2) {
@@ -246,7 +247,7 @@ fn add_tolerations(pod: &mut Value, seed: u32) {
 fn add_node_affinity(pod: &mut Value) {
     let everywhere = json!([{"key": ABSENT_KEY, "operator": "DoesNotExist"}]);
     let required = &mut pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
-    // Terms are alternatives, so a further one would weaken those of the case.
+    // Node selector terms are alternatives, so another term would weaken the case's own terms.
     if required.is_null() {
         *required = json!({"nodeSelectorTerms": [{"matchExpressions": everywhere}]});
     }

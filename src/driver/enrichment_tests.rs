@@ -47,7 +47,7 @@ fn two_cliques_and_two_cases_have_different_values() {
     assert_ne!(this["metadata"]["labels"], other["metadata"]["labels"]);
 }
 
-/// Only this feature adds it.
+/// A path that exists only with this feature.
 fn path_of(enrichment: Enrichment) -> &'static str {
     match enrichment {
         Enrichment::Container => "/spec/podSpec/containers/1/env/2",
@@ -147,7 +147,7 @@ fn init_containers_end_only_on_simulated_nodes(#[case] on_kubelets: bool, #[case
     assert_eq!(found, wanted);
 }
 
-/// A field that the API does not know would get lost on the way, without an error.
+/// The API server would drop a field that it does not know, without an error.
 #[rstest]
 #[case::kubelets(true)]
 #[case::simulated(false)]

@@ -1,4 +1,5 @@
-//! The component keeps its identity. [`super::control_plane::restored`] removes the proxies.
+//! Starts fault proxies between a component and the API server. The component keeps its identity.
+//! [`super::control_plane::restored`] removes the proxies.
 
 use std::time::Instant;
 
@@ -18,7 +19,7 @@ impl From<ProxyError> for Stop {
 }
 
 impl TestContext {
-    /// `rules` apply from the component's first request on.
+    /// Restarts the component behind a proxy. `rules` apply from its first request on.
     pub async fn proxy<T>(
         &self,
         part: Part,

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::limits::REACTION;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// Selects pods owned by a PodClique, as Grove's are, so that canaries get no gate.
+/// CEL expression for pods that a PodClique owns. Canaries do not match, so they get no gate.
 const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
                          object.metadata.ownerReferences.exists(owner, owner.kind == 'PodClique')";
 
 impl TestContext {
-    /// Gates every new pod of any PodClique, or of `clique`, in the test's namespace.
+    /// Gates every new pod of all PodCliques, or only of `clique`, in the namespace of the case.
     pub async fn add_foreign_gate(&self, clique: Option<&str>) -> Result<(), Stop> {
         self.local()?;
         let mutation = format!(

@@ -1,4 +1,4 @@
-//! The permissions of the account with which an init container reads pods.
+//! The permissions of the service account with which an init container reads pods.
 
 use conformance_cluster::{ClusterError, rights_of_all};
 use conformance_facts::startup::token_of;
@@ -12,8 +12,9 @@ use crate::limits::REACTION;
 const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
-    /// `{"account", "rules", "elsewhere", "ofAll"}`: the rules in the namespace, in `default`, and of every
-    /// account. The account is that of the token in an init container of the case.
+    /// Finds the service account of an init container's token, and records `{"account", "rules", "elsewhere",
+    /// "ofAll"}`. The last three are its rules in the case's namespace, its rules in `default`, and the rules
+    /// of every service account.
     pub async fn record_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
         let refused = |reason: &str| Stop::Refused {
             action: "find the service account of an init container".into(),
@@ -27,7 +28,8 @@ impl TestContext {
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
         let rules = self.rules_of(&user, &self.namespace).await?;
         let elsewhere = self.rules_of(&user, "default").await?;
-        // In an existing cluster the operator was installed first, so nothing was recorded before it.
+        // In an existing cluster the operator was installed before the run, so the rules were not recorded
+        // before it.
         let of_all = match self.test_cluster.cluster.rights_of_all() {
             Some(read) => read.to_vec(),
             None => rights_of_all::read(&self.test_cluster.client).await?,
@@ -47,7 +49,7 @@ impl TestContext {
         Ok(answer["status"]["resourceRules"].clone())
     }
 
-    /// The operator may create the Secret after the pods that mount it.
+    /// Waits for the Secret, because the operator may create it after the pods that mount it.
     async fn secret(&self, name: &str) -> Result<Value, Stop> {
         let path = format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace);
         let created = Awaited::demanded_by("START-03", format!("Secret {name} created"));
@@ -60,7 +62,7 @@ impl TestContext {
         .await
     }
 
-    /// Sends one request for an object that histories do not contain, as `user` if it is given.
+    /// Sends one request for an object that histories do not contain, optionally as `user`.
     async fn raw(&self, method: Method, path: &str, body: &Value, user: Option<&str>) -> Result<Value, Stop> {
         let action = format!("{method} {path}");
         let mut request = http::Request::builder()

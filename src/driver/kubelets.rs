@@ -1,7 +1,7 @@
-//! Changes to real nodes and their kubelets, and facts that no API object shows.
+//! Changes to real nodes and their kubelets, and facts about them that no API object shows.
 //!
-//! The nodes are containers of kind. [`nodes_repaired`] undoes all changes, because the next case gets the
-//! same nodes.
+//! The nodes are kind containers. [`nodes_repaired`] undoes all changes, because the next case uses the same
+//! nodes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::limits;
 use crate::context::{Awaited, Stop, TestContext};
 
-/// Runs `change`, then repairs the case's nodes regardless of the outcome.
+/// Runs `change`, and then repairs the case's nodes, regardless of the outcome.
 pub async fn nodes_repaired(
     test: &mut TestContext,
     change: for<'a> fn(&'a mut TestContext) -> BoxFuture<'a, Result<(), Stop>>,
@@ -41,7 +41,7 @@ impl TestContext {
         self.until(condition, limits::CONTAINERS, all_run).await
     }
 
-    /// `which` lists indices, such as `0,3`, or is `all`.
+    /// Marks fake GPUs of a node as unhealthy. `which` is a list of indices, such as `0,3`, or `all`.
     pub async fn break_gpus(&self, node: &str, which: &str) -> Result<(), Stop> {
         let patch = json!({"metadata": {"annotations": {(names::UNHEALTHY_GPUS): which}}});
         self.patch("Node", node, patch).await.map(drop)
@@ -63,14 +63,15 @@ impl TestContext {
         self.until_in_cluster(&condition, limits::DEVICES, is_reported).await
     }
 
-    /// Waits until the node is Ready.
+    /// Starts the kubelet and waits until its node is Ready.
     pub async fn start_kubelet(&self, node: &str) -> Result<(), Stop> {
         let kind = self.kind()?;
         kind.start_kubelet(node).await?;
         Ok(kind.node_ready(node).await?)
     }
 
-    /// Reads the devices of the case's containers from the container runtimes, for [`SharedMark::Allocated`].
+    /// Records which devices the container runtimes gave to the case's containers, as
+    /// [`SharedMark::Allocated`].
     pub async fn read_allocations(&self) -> Result<(), Stop> {
         let kind = self.kind()?;
         let of_namespace = format!("io.kubernetes.pod.namespace={}", self.namespace);
@@ -110,7 +111,8 @@ fn allocation(node: &str, container: &Value) -> Value {
     })
 }
 
-/// The ids of the fake GPUs in a container's environment: from its runtime spec, else from its configuration.
+/// Returns the ids of the fake GPUs in a container's environment. The environment is read from the runtime
+/// spec or, if that has none, from the container configuration.
 fn devices(info: &Value) -> Vec<&str> {
     let running = info["runtimeSpec"]["process"]["env"].as_array().into_iter().flatten();
     let running = running.filter_map(|entry| entry.as_str()?.split_once('='));

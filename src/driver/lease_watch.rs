@@ -1,4 +1,5 @@
-//! A case's history lacks the operator's namespace, so each version becomes a [`SharedMark::Lease`].
+//! Watches the operator's lease. The history of a case lacks the operator's namespace, so the watch records
+//! each version of the lease as a [`SharedMark::Lease`].
 
 use std::time::Instant;
 
@@ -14,13 +15,14 @@ use tokio::task::JoinSet;
 use super::limits::{self, Limit};
 use crate::context::{Stop, TestContext};
 
-/// Dropping it ends the watch.
+/// The watch ends when this value is dropped.
 pub struct LeaseWatch {
     holder: watch::Receiver<Option<String>>,
     _task: JoinSet<()>,
 }
 
 impl TestContext {
+    /// Starts the watch, and returns once the lease has a holder.
     pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
         let operator = self.kind()?.operator();
         let leases: Api<Lease> = Api::namespaced(self.test_cluster.client.clone(), &operator.namespace);
@@ -40,7 +42,7 @@ impl TestContext {
                         continue;
                     }
                     Ok(watcher::Event::Init) => {
-                        // The watch lists again: versions in between are lost.
+                        // The watch lists again, so versions may be missing.
                         if is_listed {
                             test_cluster.recorder.mark(&namespace, SharedMark::LeaseWatchLost, Value::Null);
                         }
@@ -70,7 +72,7 @@ impl LeaseWatch {
         self.holder.borrow().clone()
     }
 
-    /// `None` if the lease has no holder.
+    /// Waits for a holder that satisfies the condition. The holder is `None` while nobody holds the lease.
     pub async fn until(
         &mut self,
         test: &TestContext,

@@ -1,9 +1,9 @@
 //! What a case does to a cluster, and how it waits.
 //!
-//! A driver acts and waits; checks decide. [`mod@case`] defines a case, and [`context`] is one run of it on a
-//! target. [`test_cluster`] is the cluster, and [`recorder`] writes the histories. [`limits`] defines all
-//! timeouts, and [`speed`] extends them. [`barrier`] proves that nothing was bound, [`clock_canary`] that a
-//! delay has expired; [`quiescence`] has the only waits of fixed length.
+//! A driver acts and waits; checks decide. [`mod@case`] defines a case, and [`context`] is one run of a case
+//! on a target. [`test_cluster`] is the cluster, and [`recorder`] writes the histories. [`limits`] defines
+//! all timeouts, and [`speed`] extends them. [`barrier`] proves that the scheduler bound nothing, and
+//! [`clock_canary`] that a delay has expired. [`quiescence`] has the only waits of fixed length.
 
 pub mod admission_attempts;
 pub mod barrier;

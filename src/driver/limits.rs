@@ -1,5 +1,5 @@
 //! All timeouts of the harness. Each is multiplied by `--timeout-scale` and by the [speed](crate::speed) of
-//! the machine. The comment of a limit states what must happen within it.
+//! the machine. The comment of each limit states what must happen within it.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ const fn seconds(name: &'static str, seconds: u64) -> Limit {
 
 /// A controller creates, changes or deletes objects.
 pub const REACTION: Limit = seconds("reaction", 20);
-/// An operator notices new cluster-scoped companions, which its admission reads. Not scaled: this precedes
-/// the cases.
+/// An operator notices new cluster-scoped companions, which its admission reads. Not scaled, because this
+/// wait precedes the cases.
 pub const COMPANIONS: Limit = seconds("companions", 5);
 /// A scheduler decides on a gang.
 pub const SCHEDULING: Limit = seconds("scheduling", 30);
@@ -26,17 +26,19 @@ pub const ANOTHER_TRY: Limit = seconds("another try", 15);
 /// A scheduler that works in sessions retries a gang that now fits. The wait starts after canaries have
 /// proved that a later session ran.
 pub const LATER_SESSION: Limit = seconds("later session", 3);
-/// A scheduler that picks among equal domains at random has retried many times, with growing pauses.
+/// A scheduler that picks among equal domains at random has retried many times, with growing backoff.
 pub const RETRIES: Limit = seconds("retries", 90);
 pub const CLEANUP: Limit = seconds("cleanup", 30);
-/// A terminating namespace shows no progress for this long. While pods and finalizers remain, the pause of
-/// its controller grows to one minute. Twice that allows for one try without effect.
+/// A terminating namespace makes no progress for this long. While pods and finalizers remain, the backoff of
+/// the namespace controller grows to one minute. The limit is twice that, because one try may be without
+/// effect.
 pub const NAMESPACE_QUIET: Limit = seconds("namespace quiet", 120);
-/// A namespace is deleted, even if there is still progress: many times the longest pause of its controller.
+/// A namespace is deleted, even if the deletion still makes progress. The limit is many times the longest
+/// backoff of the namespace controller.
 pub const NAMESPACE_END: Limit = seconds("namespace end", 480);
 /// A restarted component is ready and has caught up.
 pub const RECOVERY: Limit = seconds("recovery", 60);
-/// A scheduler or its backend learns the domains of new nodes. Koordinator looks every 10 s.
+/// A scheduler or its backend learns the domains of new nodes. Koordinator polls every 10 s.
 pub const TOPOLOGY_TREE: Limit = seconds("topology tree", 30);
 /// Containers start from images that are already on their node, and statuses follow.
 pub const CONTAINERS: Limit = seconds("containers", 60);
@@ -44,10 +46,11 @@ pub const CONTAINERS: Limit = seconds("containers", 60);
 pub const DEVICES: Limit = seconds("devices", 60);
 /// A kubelet fails for the first time to pull an image that does not exist.
 pub const IMAGE_PULL: Limit = seconds("image pull", 60);
-/// The pods of a node that stopped reporting are deleted and replaced. Kubernetes evicts the pods of one such
-/// node per ten seconds.
+/// The pods of an unreachable node are deleted and replaced. Kubernetes evicts the pods of one such node per
+/// ten seconds.
 pub const NODE_LOSS: Limit = seconds("node loss", 120);
-/// A new release of the operator migrates the objects of the old one. Upstream's operator looks every 5 s.
+/// A new release of the operator migrates the objects of the old release. Upstream's operator polls every 5
+/// s.
 pub const MIGRATION: Limit = seconds("migration", 60);
 /// A started operator makes its first writes.
 pub const FIRST_WRITES: Limit = seconds("first writes", 5);
@@ -55,14 +58,15 @@ pub const FIRST_WRITES: Limit = seconds("first writes", 5);
 pub const ROLLOUT: Limit = seconds("rollout", 90);
 /// If a namespace has no writes for this long, no controller has work left there.
 pub const SILENCE: Limit = seconds("silence", 2);
-/// An operator has seen all its own writes up to convergence, and sends nothing more.
+/// An operator observes all its own writes up to convergence, and sends no more writes.
 pub const LAST_WRITES: Limit = seconds("last writes", 6);
 /// The recorder receives everything that the API server has stored.
 pub const SETTLE: Limit = seconds("settle", 10);
-/// Pause between two polls. It causes no load on an API server and is short relative to the wait. Not scaled.
+/// Interval between two polls, long enough not to load an API server and short relative to the waits. Not
+/// scaled.
 pub const PACE: Duration = Duration::from_millis(50);
-/// Nothing may change for this long (GANG-11). Not scaled: it is part of the contract.
+/// Period in which nothing may change (GANG-11). Not scaled, because the contract states it.
 pub const QUIET: Duration = Duration::from_secs(10);
-/// How long an operator may treat changes of a new PodClique as part of its start. Upstream does so for 5 s,
+/// Period in which an operator may treat changes of a new PodClique as part of its start. Upstream uses 5 s,
 /// and creation times are truncated to whole seconds. Not scaled, because the operator's clock decides.
 pub const START: Duration = Duration::from_secs(6);

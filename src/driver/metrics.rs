@@ -9,7 +9,7 @@ use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::REACTION;
 
 impl TestContext {
-    /// Reads until the metrics agree with the history, or times out. The operator must be idle.
+    /// Reads the metrics until they agree with the history, or times out. The operator must be idle.
     pub async fn read_metrics(&self) -> Result<(), Stop> {
         if !self.target.declares(Feature::Metrics) {
             return Ok(());

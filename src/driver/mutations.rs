@@ -9,14 +9,15 @@ use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// With the mark, a check decides whether the values stay.
+    /// Patches an object, and records the patch in a mark. A check decides whether an operator overwrites the
+    /// values.
     pub async fn patch_as_another_client(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
         self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)
     }
 
-    /// Changes a `spec` field that the backend controls, and waits until it is restored. Does nothing unless
-    /// the operator declares self-healing.
+    /// Changes a `spec` field that the backend controls, and waits until the backend restores it. Does
+    /// nothing unless the operator declares self-healing.
     pub async fn provoke_repair(
         &self,
         kind: &str,

@@ -1,13 +1,14 @@
-//! kube-controller-manager deletes the contents of a namespace in several tries. After each incomplete one it
-//! waits longer: up to one minute, or half of the longest grace period of a pod. A deletion is stuck if one
-//! or two tries have changed nothing.
+//! The progress of a namespace deletion. kube-controller-manager deletes the contents of a namespace in
+//! several tries. After each incomplete try it waits longer, up to one minute or half of the longest grace
+//! period of a pod. A deletion is stuck if one or two tries have changed nothing.
 
 use conformance_history::Live;
 use serde_json::Value;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Without Events: they do not block the deletion, and failing tries create new ones.
+    /// Number of remaining objects except Events. Events do not block the deletion, and failing tries create
+    /// new ones.
     left: usize,
     untouched: usize,
     finalizers: usize,
@@ -17,7 +18,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// `None` once the namespace is deleted.
+    /// Returns `None` once the namespace is deleted.
     pub(crate) fn of(namespace: Option<&Value>, contents: &Live) -> Option<Self> {
         let namespace = namespace?;
         let objects = || contents.all().filter(|object| object["kind"] != "Event");

@@ -1,5 +1,6 @@
-//! A scheduler may reject a gang at the first try and bind part of it later, because of wrong state of an
-//! earlier try. After each retry, a barrier proves that the scheduler has tried the gang.
+//! Causes the scheduler to retry a pending gang. A scheduler may reject a gang at the first try and bind a
+//! part of the gang at a later one, because an earlier try left wrong state. After each retry, canaries prove
+//! that the scheduler has tried the gang.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +16,11 @@ use crate::context::{Awaited, Disruption, Stop, TestContext};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// The nodes of this step join, but are too few.
+    /// The nodes of this step join, but the gang still does not fit.
     NodesJoin(u32),
     PodReplaced,
-    /// The operator restores them if it declares self-healing; otherwise the harness does.
+    /// The gang resources are deleted and restored: by the operator if it declares self-healing, otherwise by
+    /// the harness.
     GangResourcesRestored,
     /// A gang that requests no scarce resource is created, bound and deleted.
     AnotherGang,
@@ -88,7 +90,7 @@ impl TestContext {
             let Some(original) = self.look(|live| live.get(kind, &name).cloned()) else { continue };
             self.delete(kind, &name).await?;
             if original["metadata"]["finalizers"].is_array() {
-                // A finalizer delays the deletion while the gang has pods. The object may be deleted already.
+                // A finalizer blocks the deletion while the gang has pods. The object may already be deleted.
                 let patch = json!({"metadata": {"finalizers": Value::Null}});
                 self.attempt(http::Method::PATCH, kind, &name, &patch).await?;
             }
@@ -107,7 +109,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// One pod that requests next to nothing.
+    /// Submits a PodCliqueSet with one small pod, waits until the pod is bound, and deletes the PodCliqueSet.
     async fn bind_another_gang(&mut self, gang: &Gang) -> Result<(), Stop> {
         let name = format!("{}-by", gang.set);
         let mut set = self.manifest(&gang.set)?;
@@ -135,7 +137,7 @@ impl TestContext {
     }
 }
 
-/// The object without the fields that the API server assigns.
+/// Removes the fields that the API server assigns.
 fn as_new(mut object: Value) -> Value {
     for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"]
     {

@@ -1,4 +1,5 @@
-//! On simulated nodes nothing else changes a running pod.
+//! Changes the status of running pods. On simulated nodes, only the harness changes the status of a running
+//! pod.
 
 use std::time::Duration;
 
@@ -9,19 +10,19 @@ use serde_json::{Value, json};
 use crate::context::{Awaited, Stop, TestContext};
 use crate::limits::CLEANUP;
 
-/// Keeps a deleted pod in termination.
+/// Finalizer that keeps a deleted pod terminating.
 const HELD: &str = "conformance.grove.io/held";
 
-/// Readiness gate of pods that become Ready only when a case allows it.
+/// Readiness gate of pods that become Ready only once a case allows it.
 const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
 
 /// Label of pods whose containers never start on simulated nodes.
 pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 
-/// [`TestContext::close`] sets it.
+/// Taint that [`TestContext::close`] sets.
 const CLOSED: &str = "conformance.grove.io/closed";
 
-/// KWOK may write a status twice; the second write follows within this period.
+/// KWOK may write a status twice. The second write follows within this period.
 const SECOND_WRITE: Duration = Duration::from_millis(250);
 
 const TRIES: u32 = 5;
@@ -47,7 +48,7 @@ impl Containers {
 }
 
 impl TestContext {
-    /// Sets the container statuses of a bound pod, again if KWOK overwrites them.
+    /// Sets the container statuses of a bound pod, and sets them again if KWOK overwrites them.
     pub async fn set_pod_status(&self, name: &str, containers: Containers) -> Result<(), Stop> {
         let pod = self.look(|live| live.get("Pod", name).cloned());
         let pod = pod.ok_or_else(|| Stop::Refused {
@@ -72,11 +73,12 @@ impl TestContext {
                 break;
             }
         }
-        // If KWOK overwrites every attempt, a check sees that in the history.
+        // If KWOK has overwritten every attempt, the history shows it to the check.
         Ok(())
     }
 
-    /// Within [`SECOND_WRITE`], a fixed length: no event shows that KWOK has finished writing.
+    /// Waits for the condition for at most [`SECOND_WRITE`]. The length is fixed, because no event shows that
+    /// KWOK has finished writing.
     async fn becomes_true_soon(&self, condition: impl Fn(&Live) -> bool) -> bool {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         let reached = async {
@@ -117,12 +119,13 @@ impl TestContext {
         self.until(deleted, CLEANUP, |live| live.get("Pod", name).is_none()).await
     }
 
-    /// The harness uncordons the nodes of a case when it ends.
+    /// Cordons or uncordons a node. At the end of a case, the harness uncordons its nodes.
     pub async fn cordon(&self, node: &str, closed: bool) -> Result<(), Stop> {
         self.patch("Node", node, json!({"spec": {"unschedulable": closed}})).await.map(drop)
     }
 
-    /// Only pods that tolerate [`CLOSED`] may enter. KAI places no pod at all on a cordoned node.
+    /// Taints a node so that only pods that tolerate [`CLOSED`] may enter. A cordon is not enough, because
+    /// KAI places no pod at all on a cordoned node.
     pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
         // Read the node from the API server, because the live state of a namespace does not include nodes.
         let answer = self.attempt(http::Method::GET, "Node", node, &Value::Null).await?;
@@ -134,7 +137,8 @@ impl TestContext {
     }
 }
 
-/// The part of a pod's status that a kubelet would write for these containers. Other conditions are kept.
+/// Returns the part of a pod's status that a kubelet would write for these containers. Other conditions are
+/// kept.
 fn status(pod: &Value, containers: Containers) -> Value {
     let known = &pod["status"];
     let is_ready = containers.are_ready();

@@ -1,4 +1,5 @@
-//! Volcano's own controller, which opens a queue by its status, does not run. The harness does it.
+//! Queues of Volcano and KAI. The suite does not run Volcano's controller, so the harness opens a Volcano
+//! queue through its status.
 
 use conformance_contract::names;
 use conformance_history::SharedMark;
@@ -22,7 +23,8 @@ impl TestContext {
         self.set_queue_state(name, "Open").await
     }
 
-    /// Pods may hold this many GPUs at a time. Volcano restarts with the plugin that enforces such limits.
+    /// Creates a queue whose pods may use at most this many GPUs at a time. Volcano restarts with the plugin
+    /// that enforces such limits.
     pub async fn create_limited_queue(&self, name: &str, gpus: u32) -> Result<(), Stop> {
         if self.target.scheduler() == kai::SCHEDULER {
             let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));
@@ -38,18 +40,19 @@ impl TestContext {
         self.open_volcano_queue(name, &spec).await
     }
 
-    /// Creates a KAI queue without limits. It is deleted at the end of the test.
+    /// Creates a KAI queue without limits. It is deleted at the end of the case.
     pub async fn create_kai_queue(&self, name: &str) -> Result<(), Stop> {
         self.create(KAI_QUEUE, &kai::queue(name, Some(kai::PARENT_QUEUE))).await.map(drop)
     }
 
-    /// The gangs of the queue cannot use more GPUs; -1 is no limit.
+    /// Sets the maximum number of GPUs that the gangs of a KAI queue may use; -1 removes the limit.
     pub async fn limit_kai_queue(&self, name: &str, gpus: i32) -> Result<(), Stop> {
         let limit = json!({"spec": {"resources": {"gpu": {"limit": gpus}}}});
         self.patch(KAI_QUEUE, name, limit).await.map(drop)
     }
 
-    /// The queue may borrow more than this share. It is deleted at the end of the test.
+    /// Creates a queue that is entitled to this share and may borrow more. It is deleted at the end of the
+    /// case.
     pub async fn create_queue_with_share(&self, name: &str, gpus: u32) -> Result<(), Stop> {
         if self.target.scheduler() == kai::SCHEDULER {
             let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));

@@ -13,13 +13,14 @@ use crate::context::{Stop, TestContext};
 use crate::limits;
 
 impl TestContext {
-    /// An operator is idle after a period without write requests. Until it sees its own last writes, it may
-    /// send requests that change nothing.
+    /// Waits until the operator is idle: it has sent no write request for a period. An operator may send
+    /// requests that change nothing until it observes its own last writes.
     pub async fn wait_until_idle(&self) -> Result<(), Stop> {
         if let Ok(cluster) = self.local() {
             let (begin, end) = (Timestamp::now(), Instant::now() + self.length(limits::LAST_WRITES));
             let mut last = begin;
-            // No synchronization is possible: the audit log is no watch, and the end of writes is no event.
+            // Polling is necessary, because the audit log is no watch, and no event marks the end of the
+            // writes.
             while Instant::now() < end {
                 let silent = Timestamp::now().duration_since(last).try_into().unwrap_or_default();
                 match self.length(limits::SILENCE).saturating_sub(silent) {
@@ -30,16 +31,17 @@ impl TestContext {
                 last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
         } else {
-            // Without an audit log, requests that change nothing are not visible, and no check needs them.
+            // Without an audit log, requests that change nothing are invisible, and no check needs them.
             self.until_settled(|_| false).await;
         }
         self.mark(SharedMark::OperatorIdle, Value::Null);
         Ok(())
     }
 
-    /// Unscaled. The check looks at every write between the mark before this call and the next one.
+    /// Watches for a fixed, unscaled length. The check judges every write between the mark before this call
+    /// and the mark that this call records.
     pub async fn watch_while_idle(&self, length: Duration) -> Result<(), Stop> {
-        // A wait for a quiet period would ignore every write before that period.
+        // A wait for silence would ignore all writes before the silence.
         let begin = Timestamp::now();
         let _ = tokio::time::timeout(length, pending::<()>()).await;
         self.test_cluster.cluster.healthy().await?;
@@ -48,13 +50,13 @@ impl TestContext {
         Ok(())
     }
 
-    /// Unscaled and regardless of events, while an observation counts writes.
+    /// Waits for a fixed, unscaled length while an observation counts writes.
     pub async fn watch_for(&self, length: Duration) -> Result<(), Stop> {
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
     }
 
-    /// Unscaled, while a timer under test runs.
+    /// Waits for a fixed, unscaled length while a timer under test runs.
     pub async fn keep_down(&self, length: Duration) -> Result<(), Stop> {
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
@@ -66,7 +68,7 @@ impl TestContext {
             let times = live.of("PodClique").map(|clique| text(&clique["metadata"]["creationTimestamp"]));
             times.filter_map(|time| time.parse::<Timestamp>().ok()).max()
         });
-        // No synchronization is possible: an operator does not report when it treats a PodClique as started.
+        // The wait is a sleep, because an operator does not report when it treats a PodClique as started.
         let age = newest
             .and_then(|newest| Timestamp::now().duration_since(newest).try_into().ok())
             .unwrap_or_default();
@@ -74,7 +76,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// From the API server's audit log, because a history lacks requests that change nothing.
+    /// Records the operator's writes from the audit log of the API server, because a history lacks requests
+    /// that change nothing.
     pub fn record_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
         let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
         let writes = cluster.operator_writes(&self.namespace, since)?;

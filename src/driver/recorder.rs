@@ -1,6 +1,6 @@
-//! One watch per kind, started before the first case, fills one log per followed namespace. A watch that
-//! cannot resume (410 Gone) lists again, and every log gets a gap. A check cannot conclude "never happened"
-//! across a gap, so the result is an infrastructure error.
+//! One watch per kind, started before the first case, writes to one log per followed namespace. A watch that
+//! cannot resume (410 Gone) lists again, and every log records a gap. A check cannot conclude "never
+//! happened" across a gap, so the result is an infrastructure error.
 
 mod health;
 mod logs;
@@ -34,7 +34,7 @@ const LIST_RETRIES: usize = 3;
 pub struct Recorder {
     client: Client,
     kinds: Vec<ServedKind>,
-    /// One per kind: notifies the kind's watch that it has been silent for too long.
+    /// One per kind: notifies the kind's watch that it has delivered nothing for too long.
     silent: Vec<Arc<Notify>>,
     logs: Logs,
     health: Health,
@@ -64,7 +64,7 @@ impl From<Unsettled> for ClusterError {
 }
 
 impl Recorder {
-    /// Returns once every served kind is watched. [`RecorderError::Forbidden`] names all missing permissions.
+    /// Returns once all served kinds are watched. [`RecorderError::Forbidden`] names all missing permissions.
     pub async fn start(
         client: Client,
         schedulers: &BTreeSet<Scheduler>,
@@ -98,7 +98,8 @@ impl Recorder {
         &self.client
     }
 
-    /// The kind with this name in histories, in the version that is served; `None` if it is not watched.
+    /// Returns the kind with this name in histories, in the version that is served, or `None` if the kind is
+    /// not watched.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.kinds.iter().map(ServedKind::get).find(|kind| kind.name == name)
     }
@@ -124,18 +125,19 @@ impl Recorder {
         self.health.failure()
     }
 
-    /// Waits for a failure of the watches after which no history is reliable.
+    /// Waits for a failure of the watches that makes every history unreliable.
     pub async fn failed(&self) -> RecorderError {
         self.health.wait_for_failure().await
     }
 
-    /// Follows a namespace until the guard is dropped. Call this before anything in it exists. `belong`
-    /// selects cluster-scoped objects.
+    /// Records the history of a namespace until the guard is dropped. Call this before any object exists in
+    /// the namespace. `belong` selects the cluster-scoped objects to record.
     pub fn track(&self, namespace: &str, belong: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Tracked {
         self.logs.track(namespace, Box::new(belong), None)
     }
 
-    /// `keep` reduces each version before it is recorded, and unchanged versions are skipped.
+    /// Like [`Recorder::track`], but `keep` reduces each version before it is recorded. Versions that are
+    /// then equal to the previous one are skipped.
     pub fn track_part(
         &self,
         namespace: &str,
@@ -157,7 +159,8 @@ impl Recorder {
         self.logs.look(namespace, at)
     }
 
-    /// Notifies for "" when cluster-scoped objects change, and never for a namespace that is not followed.
+    /// Returns a channel that notifies of changes in a followed namespace, or for "" of changes to
+    /// cluster-scoped objects. For other namespaces it never notifies.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
         self.logs.follow(namespace).unwrap_or_else(|| {
             tracing::error!(namespace, "wait for a namespace that is not followed");
@@ -174,7 +177,8 @@ impl Recorder {
         History { header, entries }
     }
 
-    /// Waits for every difference to lists. A watch that is behind for a quarter of the limit restarts.
+    /// Waits until the watches have delivered everything that lists show. A watch that is behind for a
+    /// quarter of the limit restarts.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "any object (the list requests got no response)".to_owned();
         let settled = tokio::time::timeout(limit, self.catch_up(namespace, limit / 4, &mut what)).await;
@@ -183,7 +187,8 @@ impl Recorder {
         })
     }
 
-    /// Like [`Recorder::settle`], without a limit. `lacks` describes what the log still lacks.
+    /// Like [`Recorder::settle`], without a limit. `lacks` receives a description of what the log still
+    /// lacks.
     async fn catch_up(
         &self,
         namespace: &str,
@@ -205,9 +210,10 @@ impl Recorder {
                         let items = items.iter().map(item).collect();
                         return Ok(Some(Listed { kind: kind.name, version: version.parse().ok(), items }));
                     }
-                    // A kind that is not served has no objects.
+                    // The API server does not serve the kind, so there are no objects.
                     Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-                    // A broken connection does not show that the API server fails, so retry on a new one.
+                    // A broken connection does not prove that the API server fails, so retry on a new
+                    // connection.
                     Err(kube::Error::Service(_)) if retries.next().is_some() => {}
                     Err(source) => {
                         return Err(Unsettled::NotListed { kind: kind.name, source: Box::new(source) });

@@ -6,7 +6,8 @@ use conformance_cluster::existing::Right;
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::{KINDS, Kind};
 
-/// In addition to recording: the kind as histories name it, its subresource, and the verbs.
+/// Permissions in addition to those for recording: the kind as histories name it, its subresource, and the
+/// verbs.
 const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
     ("Node", "", &["create", "get", "patch", "delete", "deletecollection"]),
@@ -30,7 +31,8 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
 ];
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
-/// On `v1` resources that are not recorded: for init containers' tokens, and to limit pods.
+/// Permissions for `v1` resources that are not recorded: to read the tokens of init containers, and to limit
+/// pods.
 const UNRECORDED: [(&str, &str); 4] = [
     ("get", "secrets"),
     ("impersonate", "serviceaccounts"),
@@ -47,7 +49,7 @@ pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
         served_in: vec!["v1".to_owned()],
     };
     let mut rights: Vec<_> = UNRECORDED.into_iter().map(core).collect();
-    // The permissions of every service account, for the START clauses.
+    // The START clauses need the permissions of all service accounts.
     rights.extend(["clusterroles", "clusterrolebindings"].map(|resource| Right {
         verb: "list",
         group: "rbac.authorization.k8s.io".to_owned(),
@@ -69,7 +71,8 @@ pub fn needed(schedulers: &BTreeSet<Scheduler>) -> Vec<Right> {
     rights
 }
 
-/// Kubernetes' own gang resources are needed only for `trees`, because an operator may work without them.
+/// Returns the kinds of these schedulers. The gang resources of Kubernetes are included only with `trees`,
+/// because an operator may work without them.
 pub fn kinds_of(schedulers: &BTreeSet<Scheduler>, trees: bool) -> Vec<Kind> {
     let is_needed = |kind: &&Kind| match kind.scheduler {
         Some(Scheduler::KUBE) => trees,
@@ -133,7 +136,7 @@ mod tests {
         granted
     }
 
-    /// For a run with every backend. Leftovers can be of any kind, so the role may list all.
+    /// The role is for a run with all backends. It may list all kinds, because leftovers can be of any kind.
     #[test]
     fn the_role_of_the_suites_pods_grants_exactly_what_a_run_needs() {
         let parts = |right: Right| (right.verb.to_owned(), right.group, right.resource);

@@ -1,4 +1,5 @@
-//! Scales as an autoscaler does, through the scale subresource, and as `kubectl apply` does.
+//! Scales workloads through the scale subresource, as an autoscaler does, or by patching the object, as
+//! `kubectl apply` does.
 
 use conformance_history::{MarkName, SharedMark};
 use http::Method;
@@ -22,8 +23,8 @@ impl TestContext {
         self.patch_sub(kind, name, "scale", json!({"spec": {"replicas": replicas}})).await.map(drop)
     }
 
-    /// Through `/scale` or the object itself. Records `{"kind", "name", "replicas", "by", "code"}`. Returns
-    /// whether the API server accepted it.
+    /// Scales through `/scale` or through the object itself, and records `{"kind", "name", "replicas", "by",
+    /// "code"}`. Returns whether the API server accepted the request.
     pub async fn try_to_scale(
         &self,
         mark: MarkName,

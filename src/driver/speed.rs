@@ -1,6 +1,7 @@
-//! Measures the API server's speed, so that a slow machine delays verdicts instead of making them wrong. The
-//! median of one small read through etcd per second, relative to the nominal time, is the factor on every
-//! limit. Checks use the largest factor during the case ([`Speed::slowest_since`]).
+//! Measures the speed of the API server, so that a slow machine delays verdicts instead of making them wrong.
+//! Once per second the harness times a small read through etcd. The median of these times, relative to the
+//! nominal time, is the factor for all limits. Checks use the largest factor during the case
+//! ([`Speed::slowest_since`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,20 +12,22 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Nominal time of a read: on two cores that run ten cases and nothing else. Limits are chosen for this time.
+/// Nominal time of a read, measured on two cores that run ten cases and nothing else. The limits are chosen
+/// for this time.
 const NOMINAL: Duration = Duration::from_millis(15);
-/// An event that needs more than the maximum counts as missing.
+/// Minimum and maximum factor. An event that takes longer than the maximum allows counts as missing.
 const FACTORS: (f64, f64) = (1.0, 4.0);
-/// Regardless of restarts, a limit never exceeds this many times its length.
+/// A limit never exceeds this many times its length, even if it restarts several times.
 const LONGEST_WAIT: f64 = 2.0 * FACTORS.1;
 const SLOW: f64 = 1.5;
 const WINDOW: usize = 15;
 const INITIAL_READS: usize = 5;
 const PACE: Duration = Duration::from_secs(1);
 const READ_LIMIT: Duration = Duration::from_secs(2);
-/// If the median exceeds this, the machine is too slow to decide. The largest factor covers half of it.
+/// If the median exceeds this time, the machine is too slow to decide. The largest factor covers half of this
+/// time.
 const TOO_SLOW: Duration = NOMINAL.saturating_mul(8);
-/// Maximum number of slow moments that are kept: one hour of them.
+/// Maximum number of slow moments that are kept: one hour, at one read per second.
 const SLOW_MOMENTS: usize = 3600;
 
 #[derive(Debug, Default)]
@@ -67,7 +70,7 @@ impl Reads {
         moments.push_back(Slow { at: Instant::now(), factor, too_slow });
     }
 
-    /// The latest moment since `begin` when the machine was too slow to decide, with the evidence.
+    /// Returns the latest moment since `begin` when the machine was too slow to decide, and the evidence.
     fn too_slow_since(&self, begin: Instant) -> Option<(Instant, String)> {
         let moments = self.slow.lock();
         let mut since = moments.iter().rev().take_while(|slow| slow.at >= begin);
@@ -138,7 +141,7 @@ impl Speed {
         self.reads.factor()
     }
 
-    /// No limit is conclusive then.
+    /// Returns the evidence that the machine was too slow since `begin`. A timeout then proves nothing.
     pub fn too_slow_since(&self, begin: Instant) -> Option<String> {
         self.reads.too_slow_since(begin).map(|(_, evidence)| evidence)
     }
@@ -155,7 +158,8 @@ impl Speed {
 }
 
 impl Reads {
-    /// Adds one read. A failed connection does not count, because an API server that is down is not slow.
+    /// Times one read. A failed connection does not count, because an unavailable API server is not a slow
+    /// one.
     async fn measure_once(&self, client: &Client) {
         let Ok(request) = http::Request::get("/api/v1/namespaces/default").body(Vec::new()) else { return };
         let begin = Instant::now();
@@ -197,7 +201,7 @@ mod tests {
         millis.iter().for_each(|millis| reads.record(Duration::from_millis(*millis)));
         let too_slow = reads.too_slow_since(begin).map(|(_, evidence)| evidence);
         assert_eq!(too_slow.as_deref(), evidence);
-        assert_eq!(reads.too_slow_since(Instant::now()), None, "it is fast enough since");
+        assert_eq!(reads.too_slow_since(Instant::now()), None, "it has been fast enough since");
     }
 
     #[rstest]
@@ -209,7 +213,7 @@ mod tests {
         let (begin, reads) = (Instant::now(), Reads::default());
         millis.iter().for_each(|millis| reads.record(Duration::from_millis(*millis)));
         assert_eq!(reads.slowest_since(begin), factor);
-        assert_eq!(reads.slowest_since(Instant::now()), None, "nothing was read since");
+        assert_eq!(reads.slowest_since(Instant::now()), None, "there was no read since");
     }
 
     #[test]
@@ -219,9 +223,13 @@ mod tests {
         let reads = Reads::default();
         [4, 2400, 4].iter().for_each(|millis| reads.record(Duration::from_millis(*millis)));
         let whole = |duration: Duration| duration.as_secs_f64().round();
-        assert_eq!(whole(reads.extended(limit, ago(3))), 13.0, "it was too slow just now");
-        assert_eq!(whole(reads.extended(limit, ago(100))), 80.0, "no longer than that");
-        assert_eq!(reads.extended(limit, Instant::now()), limit, "nothing was too slow since");
+        assert_eq!(
+            whole(reads.extended(limit, ago(3))),
+            13.0,
+            "the limit restarts, because the machine was too slow just now"
+        );
+        assert_eq!(whole(reads.extended(limit, ago(100))), 80.0, "a restarted limit has a maximum");
+        assert_eq!(reads.extended(limit, Instant::now()), limit, "the machine was never too slow since");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The cases about one kind of workload. Each suite is a crate, and `run/suites.rs` lists them all.
+//! A suite is the set of cases about one kind of workload. Each suite is a crate, and `run/suites.rs` lists
+//! all suites.
 
 use conformance_contract::clauses::Workload;
 use conformance_contract::ruling::Finding;
@@ -16,13 +17,14 @@ pub struct Suite {
     pub targets: &'static [Target],
     pub kinds: fn() -> Vec<Kind>,
     pub invariants: Invariants,
-    /// A line `ID SECONDS` for each measured case, on two cores with other cases running.
+    /// A line `ID SECONDS` for each measured case. The times are from two cores that also run other cases.
     pub usual_seconds: &'static str,
-    /// The cases of a quick run: a line for each id.
+    /// The ids of the cases of a quick run, one per line.
     pub quick: &'static str,
 }
 
-/// Every history must satisfy them, except those that the case breaks on purpose, the last argument.
+/// Clauses that every history must satisfy, except those that the case breaks on purpose. The functions
+/// receive these exceptions as their last argument.
 #[derive(Debug)]
 pub struct Invariants {
     pub clauses: fn(&[Invariant]) -> Vec<&'static str>,
@@ -38,7 +40,7 @@ impl Suite {
         self.quick.lines().any(|line| line == id)
     }
 
-    /// In seconds; `None` if not measured.
+    /// Returns the usual duration of a case in seconds, or `None` if it was not measured.
     pub fn usual_seconds(&self, id: &str) -> Option<f64> {
         let lines = self.usual_seconds.lines();
         lines.filter_map(|line| line.split_once(' ')).find(|(case, _)| *case == id)?.1.parse().ok()

@@ -22,23 +22,24 @@ pub struct TestCluster {
     pub speed: Speed,
     pub cluster: Arc<dyn Provider>,
     pub schedulers: BTreeSet<Scheduler>,
-    /// Id of the run, a label of every object that cases create.
+    /// Id of the run. All objects that cases create have this label.
     pub run: String,
-    /// Whether the harness did not write the operator's configuration, so that its profiles are unknown.
+    /// Whether someone else wrote the operator's configuration, so that the harness does not know its
+    /// profiles.
     pub configured_by_others: bool,
     pub thorough: Thorough,
     pub short_limits_count: bool,
 }
 
-/// Seed of runs that name none, so that all of them cover the same.
+/// Seed of runs that do not set one, so that all these runs cover the same.
 pub const DEFAULT_SEED: u64 = 1;
 
-/// Optional coverage that takes more time than a default run.
+/// Optional coverage that takes longer than a default run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thorough {
-    /// Cases that crash something try every possible point instead of a selection.
+    /// Cases that crash a component try every possible point instead of a selection.
     pub every_crash_point: bool,
-    /// A pending gang is also observed past the scheduler's own gang timeout.
+    /// Cases observe a pending gang until after the scheduler's own gang timeout.
     pub gang_timeouts: bool,
     pub seed: u64,
 }
@@ -55,7 +56,7 @@ impl std::fmt::Debug for TestCluster {
     }
 }
 
-/// A ClusterTopologyBinding with these levels, each a domain and its node label key.
+/// Returns a ClusterTopologyBinding with these levels, each a domain and the key of its node label.
 pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
     let levels: Vec<_> = levels.iter().map(|(domain, key)| json!({"domain": domain, "key": key})).collect();
     json!({
@@ -67,7 +68,8 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
 }
 
 impl TestCluster {
-    /// Also creates the shared objects: the canary node and, if the kinds include it, the topology binding.
+    /// Connects to the cluster, and creates the shared objects: the canary node and, if `kinds` includes it,
+    /// the topology binding.
     pub async fn prepare(
         kinds: &[Kind],
         cluster: Arc<dyn Provider>,

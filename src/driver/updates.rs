@@ -6,7 +6,8 @@ use crate::context::{Answer, Awaited, Stop, TestContext};
 use crate::limits::{Limit, SCHEDULING};
 
 impl TestContext {
-    /// An operator need not support updates: a refusal adds a mark and returns false.
+    /// Changes all clique templates of a PodCliqueSet. An operator need not support updates, so a refusal is
+    /// recorded as a mark and returns `false`.
     pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
         let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
             action: format!("change the templates of PodCliqueSet {set}"),
@@ -33,12 +34,13 @@ impl TestContext {
         self.until(started, SCHEDULING, |live| live.pods().any(|pod| is_of_revision(pod, revision))).await
     }
 
-    /// All pods match their clique template and are Ready, and the status reports the end of the update.
+    /// Waits until all pods match their clique template and are Ready, and the status reports the end of the
+    /// update.
     pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
         self.until_updated_within(SCHEDULING, set, clause).await
     }
 
-    /// Like [`TestContext::until_updated`], for an update of more pods than can be replaced in that time.
+    /// Like [`TestContext::until_updated`], with a longer limit for an update of many pods.
     pub async fn until_updated_within(
         &self,
         limit: Limit,
@@ -58,7 +60,8 @@ impl TestContext {
     }
 }
 
-/// Keeps the variable's place, so that the former revision restores the former template.
+/// Sets the revision variable in all containers. The position of the variable is kept, so that setting the
+/// former revision restores the former template.
 pub fn set_revision(clique: &mut Value, revision: &str) {
     let own = json!({"name": REVISION, "value": revision});
     let containers = clique["spec"]["podSpec"]["containers"].as_array_mut();

@@ -1,8 +1,8 @@
-//! An upgrade of the operator or of Kubernetes with live gangs, on a control plane that only this case uses
+//! An upgrade of the operator or of Kubernetes while gangs run, on a control plane that only this case uses
 //! ([`super::case::Isolation::Upgrade`]).
 //!
-//! Releases name PodGangs differently. Waits therefore use PodCliques and pods, whose names do not change,
-//! and identify a PodGang by its podgroups.
+//! Releases name PodGangs differently. Waits therefore identify a PodGang by its podgroups, and use
+//! PodCliques and pods, whose names are stable.
 
 use conformance_expect::{Gang, scaling, schedulers};
 use conformance_facts::{binding, migration};
@@ -15,14 +15,16 @@ use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Complete means: after the last scaling, regardless of the names of PodGangs.
+    /// Waits until the PodCliqueSet has all objects that it should have after the last scaling, regardless of
+    /// the names of its PodGangs.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.wanted_gangs(set);
         let is_complete = |live: &Live| migration::differences(live, set, &gangs).is_empty();
         self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, is_complete).await
     }
 
-    /// The last step of a case. A timeout is no error, because a check decides on the final state.
+    /// Waits until all gangs are bound, as the last step of a case. A timeout is no error, because a check
+    /// decides on the final state.
     pub async fn try_until_bound(&self, set: &str) -> Result<(), Stop> {
         let units: Vec<_> = self.wanted_gangs(set).iter().flat_map(|gang| gang.units(self.target)).collect();
         let are_whole = |live: &Live| binding::not_fully_bound(live, &units).next().is_none();
@@ -55,11 +57,12 @@ impl TestContext {
         pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default()
     }
 
-    /// Does not start the new operator.
+    /// Stops the old operator, records the mark and starts the upgrade of the control plane. The new operator
+    /// is not started yet.
     pub async fn begin_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.stop_part(Part::Controller, Signal::TERM).await;
-        // The old operator caused the events that are not delivered yet.
+        // Record the events that the old operator caused before the mark.
         self.caught_up().await?;
         let spec = cluster.spec();
         let detail = spec.upgrade.as_ref().map(|upgrade| {
@@ -68,14 +71,15 @@ impl TestContext {
         });
         self.mark(SharedMark::UpgradeStarted, detail.unwrap_or_default());
         if cluster.delete_dropped_objects().await? {
-            // The new API server can read neither the objects nor the events of their deletion.
+            // The new API server cannot serve the old objects, nor the events of their deletion.
             self.caught_up().await?;
         }
         cluster.begin_upgrade().await?;
         Ok(self.test_cluster.recorder.look_up_versions().await?)
     }
 
-    /// Kills the new operator after it has written `writes` objects, or earlier if it stops writing.
+    /// Starts the new operator, and kills it after it has written `writes` objects, or earlier if it stops
+    /// writing.
     pub async fn kill_operator_after_writes(&self, writes: usize) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = changes(&self.history());
@@ -89,8 +93,9 @@ impl TestContext {
         Ok(())
     }
 
-    /// No object has the old layout, and no status reports a migration. This may be true before the operator
-    /// has started, so a period of watching follows. After a timeout, a check decides.
+    /// Starts the new operator, and waits until no object has the old layout and no status reports a
+    /// migration. This may be true before the operator acts, so the harness then watches for a period. A
+    /// timeout is no error, because a check decides.
     pub async fn end_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(Part::Controller).await?;
@@ -107,7 +112,7 @@ impl TestContext {
     }
 }
 
-/// A timeout does not stop a case whose checks decide on the awaited state.
+/// Turns a timeout into `false`, for a case whose checks decide on the awaited state.
 fn in_time(waited: Result<(), Stop>) -> Result<bool, Stop> {
     match waited {
         Ok(()) => Ok(true),
@@ -116,7 +121,7 @@ fn in_time(waited: Result<(), Stop>) -> Result<bool, Stop> {
     }
 }
 
-/// Number of object changes in a history, without canaries and Events.
+/// Returns the number of object changes in a history, without canaries and Events.
 fn changes(history: &History) -> usize {
     history.versions().filter(|version| version.kind() != "Event" && !is_of_canary(version.object)).count()
 }

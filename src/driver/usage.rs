@@ -12,7 +12,7 @@ use crate::context::{Stop, TestContext};
 pub struct Usage {
     pub processor: Duration,
     pub peak_bytes: u64,
-    /// Memory in use, without pages that a file backs.
+    /// Memory in use, without file-backed pages.
     private_bytes: u64,
 }
 
@@ -28,7 +28,8 @@ impl Usage {
 }
 
 impl TestContext {
-    /// The mark is `{"processorSeconds", "megabytes"}`, or empty if a process does not run.
+    /// Records the processor time and memory of the target's scheduler as `{"processorSeconds",
+    /// "megabytes"}`. The mark is empty if a process does not run.
     pub fn record_scheduler_usage(&self, mark: MarkName) -> Result<(), Stop> {
         let cluster = self.local()?;
         let (mut processor, mut bytes, mut all_run) = (Duration::ZERO, 0_u64, true);

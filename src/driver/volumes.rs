@@ -1,6 +1,6 @@
-//! The claims of a case have a storage class without a provisioner, and are bound after the scheduler has
-//! chosen a node. Or they have no class, and must be bound before the scheduler considers the pod. The claims
-//! of a user's workload have any class: a [`Provisioner`] binds each one.
+//! Volumes for the claims of a case. A claim with a storage class is bound after the scheduler has chosen a
+//! node, because the class has no provisioner. A claim without a class must be bound before the scheduler
+//! considers the pod. The claims of a user's workload may have any class; a [`Provisioner`] binds them.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use super::limits::{PACE, SCHEDULING};
 use crate::context::{Awaited, Stop, TestContext};
 
-/// Annotation by which a scheduler reports the chosen node to the provisioner of a claim.
+/// Annotation with which a scheduler reports the chosen node to the provisioner of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
 impl TestContext {
-    /// Creates claims, and their storage class, which is deleted with the test's namespace.
+    /// Creates claims and their storage class. The class is deleted with the namespace of the case.
     pub async fn create_claims(&self, names: &[&str]) -> Result<(), Stop> {
         let class = json!({
             "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": self.namespace_owned_metadata().await?,
             "provisioner": "conformance.grove.io/by-hand", "volumeBindingMode": "WaitForFirstConsumer",
-            // Volcano treats every provisioner as a CSI driver. No node admits volumes of a driver that its
-            // CSINode does not list. Volcano ignores a driver with an empty name.
+            // Volcano treats every provisioner as a CSI driver and rejects nodes whose CSINode does not list
+            // the driver. An empty driver name disables this check.
             "parameters": {"csi.storage.k8s.io/csi-driver-name": ""},
         });
         deploy::apply(&self.test_cluster.client, &class).await?;
@@ -33,7 +33,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// No scheduler considers its pods before [`TestContext::bind_claim`].
+    /// Creates a claim without a storage class. No scheduler considers its pods before
+    /// [`TestContext::bind_claim`].
     pub async fn create_claim(&self, name: &str) -> Result<(), Stop> {
         self.create_claim_of(name, "").await
     }
@@ -48,7 +49,7 @@ impl TestContext {
         Ok(deploy::apply(&self.test_cluster.client, &claim).await?)
     }
 
-    /// Kubernetes binds a claim without a storage class at once.
+    /// Creates a volume for a claim without a storage class. Kubernetes then binds the claim immediately.
     pub async fn bind_claim(&self, name: &str) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let found = Api::<PersistentVolumeClaim>::namespaced(client.clone(), &self.namespace).get(name).await;
@@ -73,7 +74,7 @@ impl TestContext {
         .await
     }
 
-    /// Creates the volume of a claim, as a folder on the node of its pod.
+    /// Creates the volume of a claim: a hostPath folder on the node of the claim's pod.
     pub async fn create_volume(&self, claim: &str) -> Result<(), Stop> {
         let mut metadata = self.namespace_owned_metadata().await?;
         metadata["name"] = format!("{}-{claim}", self.namespace).into();
@@ -89,7 +90,8 @@ impl TestContext {
         Ok(deploy::apply(&self.test_cluster.client, &volume).await?)
     }
 
-    /// Metadata of a cluster-scoped object that has the name of the test's namespace and is owned by it.
+    /// Returns metadata of a cluster-scoped object that has the name of the case's namespace and that the
+    /// namespace owns.
     async fn namespace_owned_metadata(&self) -> Result<Value, Stop> {
         let name = &self.namespace;
         let found = Api::<Namespace>::all(self.test_cluster.client.clone()).get(name).await;
@@ -99,14 +101,15 @@ impl TestContext {
     }
 }
 
-/// Binds every claim of a namespace at once, because its volumes can be used on every node. A volume that
-/// names its claim is bound regardless of the class.
+/// Binds every claim of a namespace immediately, to volumes that can be used on every node. Kubernetes binds
+/// a volume that names its claim regardless of the class.
 pub struct Provisioner {
     client: Client,
     namespace: String,
-    /// Metadata without a name, by which the volumes are deleted with the namespace.
+    /// Metadata without a name. Its owner reference deletes the volumes with the namespace.
     metadata: Value,
-    /// The storage classes whose claims are bound to other volumes; `""` for claims without a class.
+    /// The storage classes whose claims get no volume, because the manifest has volumes for them; `""` stands
+    /// for claims without a class.
     left_out: BTreeSet<String>,
 }
 
@@ -156,7 +159,8 @@ impl Provisioner {
     }
 }
 
-/// The name contains the claim's uid: a new claim with the same name needs another volume.
+/// Returns the volume for a claim that needs one. Its name contains the claim's uid, because a new claim with
+/// the same name needs another volume.
 fn volume(claim: &Value, namespace: &str, owned: &Value, left_out: &BTreeSet<String>) -> Option<Value> {
     let (meta, wanted) = (&claim["metadata"], &claim["spec"]);
     let class = wanted["storageClassName"].as_str().unwrap_or_default();
@@ -171,7 +175,8 @@ fn volume(claim: &Value, namespace: &str, owned: &Value, left_out: &BTreeSet<Str
         "accessModes": wanted["accessModes"],
         "capacity": {"storage": wanted["resources"]["requests"]["storage"]},
         "persistentVolumeReclaimPolicy": "Retain",
-        // With the uid, Kubernetes binds the claim at once, else only at the next sync, up to 15 s later.
+        // With the uid, Kubernetes binds the claim immediately; without it, at the next sync, up to 15 s
+        // later.
         "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": meta["name"],
                      "uid": meta["uid"]},
         "hostPath": {"path": format!("/tmp/{name}"), "type": "DirectoryOrCreate"},

@@ -1,4 +1,5 @@
-//! The other objects of a user's manifest. They are created before the PodCliqueSets and deleted after them.
+//! Companions are the other objects of a user's manifest. The harness creates them before the PodCliqueSets
+//! and deletes them after them.
 
 use conformance_cluster::{ClusterError, deploy};
 use conformance_history::SharedMark;
@@ -16,7 +17,8 @@ const ADDING_TO_PODS: [&str; 5] = [
 ];
 
 impl TestContext {
-    /// Includes the status. [`TestContext::delete_companions`], or the end of the case, deletes the object.
+    /// Applies the object, including its status. [`TestContext::delete_companions`], or the end of the case,
+    /// deletes it.
     pub async fn apply_companion(&self, object: Value) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -24,7 +26,8 @@ impl TestContext {
         if ADDING_TO_PODS.contains(&kind.as_str()) {
             self.mark(SharedMark::ForeignAdmission, Value::Null);
         }
-        // An earlier attempt, or another target, may have created a cluster-scoped object with this name.
+        // An earlier attempt, or the run on another target, may have left a cluster-scoped object with this
+        // name.
         let deleted = Awaited::of_harness(format!("the earlier {kind} {name} deleted"));
         self.poll_until(deleted, limits::CLEANUP, || async {
             let found = deploy::find(client, &object).await?;
@@ -37,7 +40,8 @@ impl TestContext {
         Ok(deploy::apply_when_served(client, &object).await?)
     }
 
-    /// The last one first, without waiting. Returns the last error, after all others were tried.
+    /// Deletes the companions in reverse order, without waiting. Tries all of them, and returns the last
+    /// error.
     pub async fn delete_companions(&self) -> Result<(), ClusterError> {
         let applied = std::mem::take(&mut *self.companions.lock());
         let mut deleted = Ok(());
@@ -47,7 +51,7 @@ impl TestContext {
         deleted
     }
 
-    /// The operator may notice the companions later than the harness creates them.
+    /// Waits until admission accepts the PodCliqueSets, because the operator may notice the companions late.
     pub async fn until_admitted(&self, sets: &[Value]) -> Result<(), Stop> {
         let admitted = Awaited::of_harness("the PodCliqueSets admitted");
         self.poll_until(admitted, limits::REACTION, || async {

@@ -9,7 +9,8 @@ use super::{Stop, TestContext};
 use crate::enrichment::enrich;
 
 impl TestContext {
-    /// Enriched, on the case's nodes, for the target's backend.
+    /// Returns the PodCliqueSet `name` of the manifest, with enrichments, for the case's nodes and the
+    /// target's backend.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
         self.manifest_for(self.target, name)
     }
@@ -33,7 +34,8 @@ impl TestContext {
         document
     }
 
-    /// Keeps a backend that the PodCliqueSet names.
+    /// Prepares a PodCliqueSet for the case's nodes and the target's backend. A backend that it names is
+    /// kept.
     pub fn prepare_manifest(&self, pcs: Value) -> Value {
         self.prepare_manifest_for(self.target, pcs)
     }
@@ -78,7 +80,7 @@ impl TestContext {
         self.submit_value(pcs).await
     }
 
-    /// Returns whether the name is new.
+    /// Records that the case submitted this object. Returns whether the name is new.
     pub fn submitted(&mut self, name: &str, object: &Value) -> bool {
         self.submitted.insert(name.to_owned(), object.clone()).is_none()
     }

@@ -7,7 +7,7 @@ use crate::case::Nodes;
 use crate::limits;
 
 impl TestContext {
-    /// Returns once the target's scheduler knows their topology domains.
+    /// Adds the nodes of this step. Returns once the target's scheduler knows their topology domains.
     pub async fn add_nodes(&mut self, step: u32) -> Result<(), Stop> {
         let groups = self.case.nodes.iter().filter(|group| group.joining == step);
         let first = self.nodes.len();
@@ -22,7 +22,7 @@ impl TestContext {
         self.until_domains_known().await
     }
 
-    /// Acts as an administrator would: cordons the node, evicts its pods and removes it.
+    /// Drains the last node as an administrator would: cordons the node, evicts its pods and removes it.
     pub async fn drain_last_node(&mut self) -> Result<(), Stop> {
         let Some(node) = self.nodes.pop() else { return Ok(()) };
         let pools = self.test_cluster.cluster.node_pools();
@@ -54,7 +54,7 @@ impl TestContext {
 pub fn node_spec(group: &Nodes, index: usize, namespace: &str, run: &str) -> NodeSpec {
     let mut labels = group.template.map(|template| template.labels.clone()).unwrap_or_default();
     labels.extend([(names::POOL.to_owned(), namespace.to_owned()), (names::RUN.to_owned(), run.to_owned())]);
-    // Every rack gets a block: some schedulers ignore a node at all levels if it lacks one label.
+    // Set a block label on every rack, because some schedulers ignore a node that lacks one of the labels.
     let block = group.block.or(group.rack.filter(|rack| !rack.is_empty()).map(|_| "block"));
     for (key, short) in [(names::RACK, group.rack), (names::BLOCK, block)] {
         if let Some(short) = short {

@@ -56,14 +56,14 @@ impl TestContext {
         }
     }
 
-    /// A cluster-scoped object is deleted at the end of the test.
+    /// Creates an object. A cluster-scoped object is deleted at the end of the case.
     pub async fn create(&self, kind: &str, object: &Value) -> Result<Value, Stop> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let known = Kind::named(kind);
         let is_cluster_scoped = known.is_some_and(|kind| !kind.namespaced);
         let mut labelled = object.clone();
         if let Some(known) = known {
-            // Histories qualify the names of some kinds; the API server needs the plain kind.
+            // Histories use qualified names for some kinds, but the API server needs the plain kind.
             labelled["kind"] = known.kind().into();
         }
         if is_cluster_scoped {
@@ -79,13 +79,13 @@ impl TestContext {
         Ok(created)
     }
 
-    /// Includes the companions. Returns the last error, after all other deletions were tried.
+    /// Deletes the cluster-scoped objects and the companions. Tries all of them, and returns the last error.
     pub async fn clear_cluster(&self) -> Result<(), Stop> {
         let created = std::mem::take(&mut *self.cluster_scoped.lock());
         let mut cleared = self.delete_companions().await.map_err(Stop::from);
         for object in created.iter().rev() {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-            // The uid protects an unrelated object that has the same name by now.
+            // The uid protects an object of someone else that has taken the same name.
             let options = json!({"apiVersion": "v1", "kind": "DeleteOptions",
                 "preconditions": {"uid": object["metadata"]["uid"]}});
             let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
@@ -143,9 +143,9 @@ impl TestContext {
         self.disrupt_pod(Disruption::AtOnce, name).await
     }
 
-    /// Waits until the history contains the change. A bound pod must run before it fails, because KWOK would
-    /// otherwise set it to Running. On real nodes the harness sets `activeDeadlineSeconds`, because a kubelet
-    /// overwrites the phase.
+    /// Disrupts the pod, and waits until the history contains the change. Before a bound pod is set to
+    /// Failed, it must be Running, because KWOK would otherwise overwrite the phase. On real nodes the
+    /// kubelet owns the phase, so the harness sets `activeDeadlineSeconds` instead.
     pub async fn disrupt_pod(&self, disruption: Disruption, name: &str) -> Result<(), Stop> {
         let is_real = self.test_cluster.cluster.node_pools().size().is_some();
         if disruption == Disruption::Failed {
@@ -180,7 +180,7 @@ impl TestContext {
             }
         };
         let answer = self.attempt_at(method, "Pod", name, tail, &body).await?;
-        answer.accepted(format!("lose pod {name}"))?;
+        answer.accepted(format!("disrupt pod {name}"))?;
         let is_unchanged = |pod: &Value| {
             let is_same = Some(&pod["metadata"]["uid"]) == uid.as_ref();
             is_same && !Pod(pod).is_terminating() && pod["status"]["phase"] != "Failed"

@@ -1,7 +1,7 @@
-//! Why a driver stops early, and which clause that breaks, if any.
+//! Why a driver stops early, and which clause is violated as a result, if any.
 //!
-//! A timeout breaks the clause that demands the awaited state ([`Awaited`]), unless the machine was too slow
-//! to decide. `run/verdict.rs` reports a failure if no check has found the cause.
+//! A timeout violates the clause that demands the awaited state ([`Awaited`]), unless the machine was too
+//! slow to decide. `run/verdict.rs` reports this violation only if no check has found the cause.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,14 +13,14 @@ use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
-    /// A timeout breaks the first clause that the case decides on its target.
+    /// A timeout violates the first of the case's clauses that applies to its target.
     Case,
     Clause(&'static str),
-    /// The harness and its cluster; no clause applies.
+    /// The harness or its cluster must reach the state, so no clause applies to a timeout.
     Harness,
 }
 
-/// A plain string means [`Duty::Case`].
+/// A state that a driver waits for. A plain string has [`Duty::Case`].
 #[derive(Debug, Clone)]
 pub struct Awaited<'a> {
     pub(crate) condition: Cow<'a, str>,
@@ -28,7 +28,7 @@ pub struct Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// A clause demands the state. It need not be one of the case's clauses.
+    /// The clause demands the state. It may be a clause that the case does not list.
     pub fn demanded_by(clause: &'static str, condition: impl Into<Cow<'a, str>>) -> Self {
         debug_assert!(clauses::clause(clause).is_some(), "{clause} is in the contract");
         Self { condition: condition.into(), duty: Duty::Clause(clause) }
@@ -89,10 +89,10 @@ impl fmt::Display for Timeout {
     }
 }
 
-/// A required event that did not happen, on a machine that was fast enough.
+/// A required event that did not happen within its limit, on a machine that was fast enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breach {
-    /// `None` means the first clause that the case decides on its target.
+    /// `None` stands for the first of the case's clauses that applies to its target.
     pub clause: Option<String>,
     pub message: String,
 }
@@ -110,7 +110,7 @@ impl Breach {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
-    /// [`Stop::breach`] returns the clause that it breaks.
+    /// [`Stop::breach`] returns the clause that the timeout violates.
     #[error("{0}")]
     Timeout(Box<Timeout>),
     #[error("{action}: {reason}")]
@@ -119,7 +119,7 @@ pub enum Stop {
     Cluster(#[from] ClusterError),
     #[error("the operator under test exited: {0}")]
     OperatorEnded(ClusterError),
-    /// Why the driver stopped, as read from a saved history.
+    /// The reason why the driver stopped, read from a saved history.
     #[error("the driver stopped: {reason}")]
     Recorded { reason: String, breach: Option<Breach> },
 }

@@ -1,4 +1,4 @@
-//! Waits name the awaited state and its clause ([`Awaited`]).
+//! Waits for a state of the cluster. Each wait names the state and the clause that demands it ([`Awaited`]).
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -19,7 +19,8 @@ use crate::limits::{self, Limit};
 use crate::recorder::Unsettled;
 
 impl TestContext {
-    /// Ends after all changes of the case: watches may still show a state before them.
+    /// Waits until the condition is true for a state that includes all changes that the case has made.
+    /// Without this rule, a wait could succeed on an older state from a delayed watch.
     pub async fn until(
         &self,
         condition: impl Into<Awaited<'_>>,
@@ -71,7 +72,8 @@ impl TestContext {
         Err(self.timed_out(awaited, limit, begin).await)
     }
 
-    /// Checks the condition again after the recorder has caught up, because a watch may have been silent.
+    /// Checks the condition again after the recorder has caught up, because a watch may have delivered
+    /// nothing for a while.
     async fn is_reached_when_caught_up(&self, namespace: &str, is_reached: impl Fn(&Live) -> bool) -> bool {
         let is_followed = !namespace.is_empty();
         is_followed
@@ -79,8 +81,8 @@ impl TestContext {
             && self.test_cluster.recorder.look(namespace, is_reached)
     }
 
-    /// Waits until `done` is true, or until no object has changed for [`limits::SILENCE`]. The wait ends
-    /// after [`limits::REACTION`] if a controller never stops writing, which GANG-11 covers.
+    /// Waits until `done` is true, or until no object has changed for [`limits::SILENCE`]. If a controller
+    /// never stops writing, which GANG-11 covers, the wait ends after [`limits::REACTION`].
     pub async fn until_settled(&self, done: impl Fn(&Live) -> bool) {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         let settled = async {
@@ -89,7 +91,8 @@ impl TestContext {
         let _ = self.within(limits::REACTION, settled).await;
     }
 
-    /// Without this wait, the history may lack the test's own last change.
+    /// Waits until the history contains everything that the API server has stored, such as the case's last
+    /// change.
     pub async fn caught_up(&self) -> Result<(), Stop> {
         let settled = self.settled_in(&self.namespace).await;
         Ok(settled.map_err(conformance_cluster::ClusterError::from)?)
@@ -99,7 +102,8 @@ impl TestContext {
         self.test_cluster.recorder.settle(namespace, self.length(limits::SETTLE)).await
     }
 
-    /// The cluster's failure if there is one, else the timeout, which a mark records.
+    /// Returns the failure of the cluster if there is one, and otherwise the timeout, which it also records
+    /// in a mark.
     pub async fn timed_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
         let awaited = condition.into();
         if let Err(error) = self.test_cluster.cluster.healthy().await {
@@ -142,7 +146,7 @@ impl TestContext {
         }))
     }
 
-    /// Polls something that no watch covers until `request` returns a value.
+    /// Polls until `request` returns a value, for a state that no watch covers.
     pub async fn poll_until<T, F: Future<Output = Result<Option<T>, Stop>> + Send>(
         &self,
         condition: Awaited<'_>,
@@ -168,12 +172,13 @@ impl TestContext {
         limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
     }
 
-    /// The limit restarts after a moment when the machine was too slow to decide.
+    /// Returns the scaled length of the limit. The limit restarts after a moment when the machine was too
+    /// slow to decide.
     pub fn length_since(&self, limit: Limit, begin: Instant) -> Duration {
         self.test_cluster.speed.extended(limit.length.mul_f64(self.scale), begin)
     }
 
-    /// `None` on a timeout.
+    /// Returns `None` on a timeout.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
         let begin = Instant::now();
         within(|| self.length_since(limit, begin), wait).await
@@ -184,13 +189,15 @@ impl TestContext {
         self.until(condition, limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
-    /// If surplus pods stay gated until the hard gang is bound, only the pods of the hard gang are awaited.
+    /// Waits until the gang's pods are ungated. If surplus pods stay gated until the hard gang is bound, the
+    /// wait covers only the pods of the hard gang.
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
         let count = expectations.initially_released(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         let condition = Awaited::demanded_by("GANG-07", condition);
-        // A backend such as Koordinator's may set a size that blocks the gang until all pods are released.
+        // A backend such as Koordinator's may set a gang size that blocks the gang until all its pods are
+        // ungated.
         let is_blocked = |live: &Live, wanted: &Resource| {
             let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
             let size = wanted.size.and_then(|size| u64::try_from(size).ok());
@@ -208,7 +215,8 @@ impl TestContext {
     }
 }
 
-/// `length` may change during the wait.
+/// Returns `None` on a timeout. `length` is evaluated again whenever it expires, because it may grow during
+/// the wait.
 async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>) -> Option<T> {
     let begin = tokio::time::Instant::now();
     let mut wait = pin!(wait);
@@ -220,7 +228,7 @@ async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>)
     }
 }
 
-/// `None` if the request returns none within `length`.
+/// Returns `None` if no request returns a value within `length`.
 async fn poll<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
     length: impl Fn() -> Duration,
     request: impl Fn() -> F,
@@ -235,7 +243,7 @@ async fn poll<T, E, F: Future<Output = Result<Option<T>, E>> + Send>(
     }
 }
 
-/// Whether these objects have the resourceVersions of the changes or later ones. Deleted objects have none.
+/// Whether the objects have at least the resourceVersions in `changed`. Deleted objects count as up to date.
 fn has_changes(live: &Live, changed: &BTreeMap<(&'static str, String), u64>) -> bool {
     let mut changed = changed.iter();
     changed

@@ -6,14 +6,15 @@ use conformance_history::Kind;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Number of consecutive refusals that the start of an API server does not explain.
+/// After this many consecutive refusals, the start of an API server is no longer a likely cause.
 const REFUSALS: u32 = 3;
-/// A watch that has been down for this long will not recover. A case restarts an API server in less time.
+/// A watch that has been down for this long counts as lost. An API server that a case restarts is back
+/// earlier.
 const LOST_AFTER: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// A case may restart an API server within this time.
+/// A failure is logged after this time, because a case may restart an API server within it.
 const LOGGED_AFTER: Duration = Duration::from_secs(10);
-/// Maximum number of causes that are logged per kind, each once.
+/// Maximum number of distinct causes that are logged per kind.
 const CAUSES: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -70,7 +71,7 @@ impl Health {
         Self(watch::Sender::new(kinds.iter().map(|kind| (kind.name, State::default())).collect()))
     }
 
-    /// `is_watching` means that the watch gets events, or that the kind is not served.
+    /// `is_watching` means that the kind is watched, or that the API server does not serve it.
     pub(super) fn record_success(&self, kind: &Kind, is_watching: bool) {
         self.0.send_if_modified(|states| {
             let state = states.entry(kind.name).or_default();
@@ -146,12 +147,12 @@ impl Health {
             if let Some(failure) = failure(&states.borrow_and_update()) {
                 return failure;
             }
-            // A watch becomes lost as time passes, without another failure.
+            // Poll, because a watch counts as lost once enough time has passed, without another failure.
             let _ = tokio::time::timeout(POLL_INTERVAL, states.changed()).await;
         }
     }
 
-    /// The error names all missing permissions.
+    /// Waits until all kinds are watched. The error names all missing permissions.
     pub(super) async fn wait_until_watching(&self, limit: Duration) -> Result<(), RecorderError> {
         let is_decided = |states: &BTreeMap<&'static str, State>| {
             states.values().all(|state| state.is_watching || state.trouble.as_ref().is_some_and(is_forbidden))

@@ -1,5 +1,6 @@
-//! Everything in a case's history is appended to one log under one lock: the position in it is the order of
-//! events. A log includes the cluster-scoped objects of its case. Of others only the latest version is kept.
+//! All events of a case's history are appended to one log under one lock, so positions in the log are the
+//! order of events. A log includes the cluster-scoped objects of its case. Of other cluster-scoped objects,
+//! only the latest version is kept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use tokio::sync::watch;
 
 pub(super) type Belongs = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// May remove unused fields. Returns `false` to skip the version. The last argument is the version before.
+/// Reduces or skips a version before it is recorded. The arguments are the change, the version, which may be
+/// edited, and the previous version. Returns `false` to skip the version.
 pub type Keep = fn(Change, &mut Value, Option<&Value>) -> bool;
 
 struct Log {
@@ -22,7 +24,7 @@ struct Log {
     keep: Option<Keep>,
     entries: Vec<Entry>,
     live: Live,
-    /// Latest resourceVersion by kind and name, also of deleted objects.
+    /// Latest resourceVersion by kind and name, including deleted objects.
     seen: HashMap<(String, String), u64>,
     length: watch::Sender<usize>,
 }
@@ -52,7 +54,7 @@ struct Inner {
     by_namespace: HashMap<String, Log>,
     cluster: Live,
     cluster_length: watch::Sender<usize>,
-    /// The version that the watch of each kind has reached, by the kind's name in histories.
+    /// The resourceVersion that each kind's watch has reached, by the kind's name in histories.
     reached: HashMap<&'static str, u64>,
     moved: watch::Sender<u64>,
 }
@@ -60,7 +62,7 @@ struct Inner {
 #[derive(Clone)]
 pub(super) struct Logs(Arc<RwLock<Inner>>);
 
-/// Dropping it drops the namespace's log.
+/// Follows a namespace. Dropping this value drops the log of the namespace.
 pub struct Tracked {
     logs: Logs,
     namespace: String,
@@ -153,8 +155,8 @@ impl Logs {
     pub(super) fn lacks(&self, namespace: &str, listed: &Listed) -> Option<String> {
         let inner = self.read();
         let kind = listed.kind;
-        // Without new events, only a bookmark advances the watch. API servers send one per minute, and none
-        // without a watch cache. So the items are compared as well.
+        // Without new events, only a bookmark advances the watch. An API server sends one bookmark per
+        // minute, and none without a watch cache. So compare the items as well.
         let reached = inner.reached.get(kind).copied();
         if listed.version.is_some() && reached >= listed.version {
             return None;
@@ -181,7 +183,8 @@ impl Logs {
         self.write(|inner| inner.reach(kind, version.parse().unwrap_or(0)));
     }
 
-    /// After a lost watch every log gets a gap. Objects that are no longer listed are recorded as deleted.
+    /// Records the difference between a list and the logs. Objects that are no longer listed are recorded as
+    /// deleted. After a lost watch, every log also gets a gap.
     pub(super) fn relist(&self, kind: &'static str, items: Vec<Value>, version: &str, lost: Option<&str>) {
         let key = |object: &Value| (namespace(object).to_owned(), name(object).to_owned());
         self.write(|inner| {
@@ -216,7 +219,7 @@ impl Logs {
 
 impl Inner {
     fn record(&mut self, kind: &'static str, change: Change, mut object: Value) {
-        // The names of the managers suffice; their field lists are long.
+        // The names of the field managers suffice; their field lists are long.
         if let Some(managers) = object["metadata"]["managedFields"].as_array_mut() {
             for manager in managers.iter_mut().filter_map(Value::as_object_mut) {
                 manager.remove("fieldsV1");
@@ -274,7 +277,7 @@ fn is_same(known: &Value, object: &mut Value) -> bool {
     is_same
 }
 
-/// Whether a node's new version is only a heartbeat of its kubelet.
+/// Whether the new version of a node differs only in a heartbeat of its kubelet.
 fn is_heartbeat(before: &Value, after: &Value) -> bool {
     let without_heartbeat = |node: &Value| {
         let mut node = node.clone();

@@ -52,7 +52,7 @@ fn a_version_without_a_new_kept_field_is_skipped() {
     logs.record("Pod", Change::Modified, pod.clone());
     logs.record("Pod", Change::Deleted, pod);
     assert_eq!(recorded(&logs, "ns"), ["Added Pod a", "Modified Pod a", "Deleted Pod a"]);
-    assert_eq!(logs.read().reached.get("Event"), Some(&3), "what is not recorded was seen");
+    assert_eq!(logs.read().reached.get("Event"), Some(&3), "unrecorded events count too");
 }
 
 #[test]
@@ -67,14 +67,14 @@ fn objects_of_other_namespaces_use_no_memory() {
         other["metadata"]["labels"] = json!({});
         logs.record("Node", Change::Modified, other);
     }
-    assert_eq!(memory(&logs), 1, "a node of the case's own, whose kubelet said nothing new");
+    assert_eq!(memory(&logs), 1, "one version of the case's node, because the others are heartbeats");
     assert_eq!(logs.look("", |live| live.all().count()), 2);
     logs.record("Pod", Change::Added, object("Pod", "ns", "p", 10_001));
     drop(tracked);
     assert_eq!(memory(&logs), 0);
     logs.record("Pod", Change::Deleted, object("Pod", "ns", "p", 10_002));
     assert!(!logs.mark("ns", Mark { name: "late".into(), detail: Value::Null }));
-    assert_eq!((memory(&logs), logs.read().by_namespace.len()), (0, 0), "late events bring nothing back");
+    assert_eq!((memory(&logs), logs.read().by_namespace.len()), (0, 0), "late events create no log");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_log_starts_with_the_cluster_scoped_objects_that_belong_to_it() {
     let second = logs.track("ns", Box::new(of_pool), None);
     assert_eq!(recorded(&logs, "ns"), ["Added Node n"]);
     drop(first);
-    assert_eq!(recorded(&logs, "ns"), ["Added Node n"], "somebody still follows it");
+    assert_eq!(recorded(&logs, "ns"), ["Added Node n"], "another guard still follows the namespace");
     drop(second);
     assert!(recorded(&logs, "ns").is_empty());
 }
@@ -143,5 +143,5 @@ fn a_listed_version_that_is_not_recorded_is_reported(
     let listed = Listed { kind: "Pod", version: Some(version), items };
     assert_eq!(logs.lacks("ns", &listed).as_deref(), lacks);
     logs.reached("Pod", &version.to_string());
-    assert_eq!(logs.lacks("ns", &listed), None, "the watch has come so far");
+    assert_eq!(logs.lacks("ns", &listed), None, "the watch has reached the version of the list");
 }

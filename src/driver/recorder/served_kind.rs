@@ -7,10 +7,11 @@ use kube::Client;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-/// Clients have no read timeout, because watches stay open for minutes.
+/// Timeout of a request. The client has no read timeout, because watches stay open for minutes.
 pub(super) const ANSWER: Duration = Duration::from_secs(30);
 
-/// A watched kind, in the version that the API server serves. An upgrade of the control plane changes it.
+/// A watched kind, in the version that the API server serves. An upgrade of the control plane changes the
+/// version.
 #[derive(Debug, Clone)]
 pub(super) struct ServedKind(Arc<Mutex<Kind>>);
 
@@ -23,7 +24,8 @@ impl ServedKind {
         *self.0.lock()
     }
 
-    /// Whether the API server answered. Keeps the last version if it did not.
+    /// Looks up the served version. Returns false, and keeps the last version, if the API server does not
+    /// answer.
     pub(super) async fn look_up(&self, client: &Client) -> bool {
         let known: Vec<Kind> = self.get().versions().collect();
         if known.len() < 2 {
@@ -37,7 +39,7 @@ impl ServedKind {
     }
 }
 
-/// Every served `GROUP/VERSION`.
+/// Returns every served `GROUP/VERSION`.
 pub(super) async fn api_versions(client: &Client) -> kube::Result<BTreeSet<String>> {
     let versions = client.list_api_groups().await?.groups.into_iter().flat_map(|group| group.versions);
     Ok(versions.map(|version| version.group_version).collect())

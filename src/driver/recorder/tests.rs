@@ -12,12 +12,12 @@ use conformance_history::{KINDS, What};
 
 use super::*;
 
-/// A watch stays open if no response is left, or if its code is [`SILENCE`].
+/// Status code and body. A watch stays open if no response is left, or if the code is [`SILENCE`].
 type Answer = (u16, String);
 
 const SILENCE: u16 = 0;
 
-/// Responses to lists and watches, in order, by plural. The last response to a list repeats.
+/// Responses to lists and watches by plural, in order. The last response to a list repeats.
 #[derive(Default)]
 struct Server {
     lists: HashMap<&'static str, Vec<Answer>>,
@@ -54,7 +54,7 @@ impl Server {
         if !query.contains("watch=true") {
             return next(self.lists.get_mut(plural), true).or_else(|| Some(listed(1, &[])));
         }
-        // The first watch of each kind is accepted, as by a real API server, and ends.
+        // The first watch of each kind is accepted, as by a real API server, and then ends.
         let plural = self.watches.entry(KINDS.iter().find(|kind| kind.plural == plural)?.plural);
         next(Some(plural.or_insert_with(|| vec![watched(&[])])), false).filter(|(code, _)| *code != SILENCE)
     }
@@ -169,7 +169,7 @@ async fn a_watch_resumes_at_its_last_version() {
         watched(&[("DELETED", pod("p", 9))]),
     ];
     let (client, server) = Server::default().watch("pods", events).start();
-    // The first watch ends at once. The second starts after `track`, because nothing here waits.
+    // The first watch ends immediately. The second watch starts after `track`, because nothing here waits.
     let recorder = Recorder::start(client, &BTreeSet::new(), &KINDS, LIMIT).await.unwrap();
     let _tracked = recorder.track("ns", |_| false);
     let log = until(&recorder, 1).await;

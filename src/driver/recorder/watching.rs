@@ -1,4 +1,5 @@
-//! kube's `watcher` lists again by itself after a lost watch, but a history must record the loss.
+//! The watch of one kind. kube's `watcher` lists again without notice after a lost watch, but a history must
+//! record the loss.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -17,12 +18,12 @@ use super::health::Health;
 use super::logs::Logs;
 use super::served_kind::{ServedKind, api_versions};
 
-/// A restarted API server is soon ready.
+/// Pause between the first retries, short because a restarted API server is soon ready.
 const SHORT_PAUSE: Duration = Duration::from_millis(200);
 const MANY_FAILURES: u32 = 50;
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 const LIST_LIMIT: Duration = Duration::from_secs(30);
-/// A full list of a large cluster would take hundreds of MiB.
+/// The list is read in pages, because a full list of a large cluster would take hundreds of MiB.
 const PAGE: u32 = 500;
 
 #[derive(Clone)]
@@ -35,14 +36,14 @@ pub(super) struct Watching {
 enum Resume {
     AtOnce,
     NotServed,
-    /// The pause depends on the number of consecutive failures.
+    /// The number of consecutive failures, which determines the pause.
     Retry(u32),
     Relist(String),
 }
 
 impl Watching {
-    /// `silent` restarts an open watch that may have stopped delivering events. This was seen for PodCliques
-    /// on a control plane that had just started.
+    /// Lists and watches the kind indefinitely. `silent` restarts an open watch that may have stopped
+    /// delivering events. This was observed for PodCliques on a control plane that had just started.
     pub(super) async fn follow(self, served: ServedKind, silent: Arc<Notify>) {
         let mut from: Option<String> = None;
         let mut lost: Option<String> = None;
@@ -56,7 +57,7 @@ impl Watching {
                         self.health.record_success(&kind, false);
                         version
                     }
-                    // The kind may be served later.
+                    // The API server does not serve the kind yet.
                     Ok(Err(kube::Error::Api(status))) if status.code == 404 => {
                         self.health.record_success(&kind, true);
                         served.look_up(&self.client).await;
@@ -82,7 +83,8 @@ impl Watching {
             };
             match resume {
                 Resume::AtOnce => from = Some(version),
-                // All versions of a kind have the same resourceVersions.
+                // The watch can continue at `version`, because all versions of a kind share their
+                // resourceVersions.
                 Resume::NotServed => {
                     from = Some(version);
                     served.look_up(&self.client).await;
@@ -100,7 +102,7 @@ impl Watching {
         }
     }
 
-    /// Watches from `version` on, and advances it to the last version delivered.
+    /// Watches from `version` on, and advances `version` to the last delivered one.
     async fn watch_from(&self, kind: &Kind, version: &mut String) -> Resume {
         let path = format!(
             "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={version}",
@@ -115,7 +117,7 @@ impl Watching {
             Err(kube::Error::Api(status)) if status.code == 410 => {
                 return Resume::Relist(status.message.clone());
             }
-            // The kind is no longer served. Its objects were deleted before that.
+            // The API server no longer serves the kind. Its objects were deleted before that.
             Err(kube::Error::Api(status)) if status.code == 404 => {
                 self.health.record_success(kind, true);
                 return Resume::NotServed;
@@ -154,7 +156,7 @@ async fn pause(failures: u32) {
     sleep(if failures < MANY_FAILURES { SHORT_PAUSE } else { LONG_PAUSE }).await;
 }
 
-/// Retries until the API server answers; `last` is the last error.
+/// Retries until the API server answers. `last` receives the last error.
 pub(super) async fn first_api_versions(client: &Client, last: &mut String) -> BTreeSet<String> {
     loop {
         match api_versions(client).await {
@@ -167,7 +169,7 @@ pub(super) async fn first_api_versions(client: &Client, last: &mut String) -> BT
     }
 }
 
-/// Returns the resourceVersion of the list, too.
+/// Returns the resourceVersion of the list and its items.
 pub(super) async fn list(
     client: &Client,
     kind: &Kind,
@@ -190,7 +192,7 @@ pub(super) async fn list(
     }
 }
 
-/// Sets the kind, which list items lack, to its name in histories, which is unique across groups.
+/// Sets the kind, which list items lack, to the name that histories use, which is unique across groups.
 fn with_kind(mut item: Value, kind: &Kind) -> Value {
     item["kind"] = kind.name.into();
     item["apiVersion"] = kind.api_version.into();
