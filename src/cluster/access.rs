@@ -11,7 +11,7 @@ use super::kubeconfig::KubeconfigSource;
 
 /// Timeout of the first request to the API server.
 const ANSWER: Duration = Duration::from_secs(15);
-/// Kubernetes mounts a pod's credentials here.
+/// The path where Kubernetes mounts the credentials of a pod.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,20 +21,20 @@ pub enum Access {
 }
 
 impl Access {
-    /// `None` without a token.
+    /// Returns `None` outside a pod, or in a pod without a token.
     pub fn of_pod() -> Option<Self> {
         let has_token = || Path::new(SERVICE_ACCOUNT).join("token").is_file();
         (std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && has_token()).then_some(Self::Pod)
     }
 
-    /// Sends no request to the server.
+    /// Reads the configuration without a request to the API server.
     pub async fn config(&self) -> Result<Config, ClusterError> {
         match self {
             Self::Kubeconfig(source) => source.config().await,
             Self::Pod => {
                 let mut config = Config::incluster()
                     .map_err(|source| ClusterError::ServiceAccount { source: Box::new(source) })?;
-                // Watches stay open for minutes, as with a kubeconfig.
+                // No read timeout, because watches stay open for minutes.
                 config.read_timeout = None;
                 Ok(config)
             }
@@ -59,7 +59,7 @@ impl Access {
     }
 }
 
-/// For example `--kubeconfig admin.conf`.
+/// Shown for example as `--kubeconfig admin.conf`.
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -91,7 +91,7 @@ async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterE
         Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
             Err(unreachable(format!("rejects the credentials: {}", status.message)))
         }
-        // A user who may not read the version may still have the rights that a run needs.
+        // A user that may not read the version may still have all rights that a run needs.
         Ok(Err(kube::Error::Api(_))) => Ok(client),
         Ok(Err(error)) => Err(unreachable(format!("does not answer: {}", causes(&error)))),
         Err(_) => Err(unreachable(format!("did not answer within {} s", limit.as_secs()))),

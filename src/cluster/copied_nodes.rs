@@ -1,4 +1,4 @@
-//! Reads the Nodes and devices of a cluster, so that simulated nodes can be like them. Writes nothing.
+//! Reads the Nodes and devices of a cluster, as templates for simulated nodes. Writes nothing.
 
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::ClusterError;
 use super::access::{Access, reached};
 
-/// A Node lists its images, so it is large.
+/// Page size of a list, small because each Node lists its images.
 const PAGE: u32 = 250;
 
 pub async fn read(access: &Access) -> Result<Vec<Value>, ClusterError> {
@@ -19,7 +19,7 @@ async fn objects(client: &Client) -> Result<Vec<Value>, ClusterError> {
     let mut objects = listed(client, &GroupVersionKind::gvk("", "v1", "Node"), "nodes").await?;
     for (kind, plural) in [("ResourceSlice", "resourceslices"), ("DeviceClass", "deviceclasses")] {
         match listed(client, &GroupVersionKind::gvk("resource.k8s.io", "v1", kind), plural).await {
-            // The cluster does not serve this version.
+            // The cluster does not serve this version of the API.
             Err(error) if error.is_not_found() => {}
             found => objects.extend(found?),
         }
@@ -42,7 +42,7 @@ async fn listed(client: &Client, kind: &GroupVersionKind, plural: &str) -> Resul
         let page = api.list(&params).await.map_err(failed)?;
         let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
         for object in page {
-            // The elements of a list have neither.
+            // The elements of a list have neither `apiVersion` nor `kind`.
             let mut object = json!(object);
             object["apiVersion"] = resource.api_version.as_str().into();
             object["kind"] = resource.kind.as_str().into();
@@ -62,7 +62,8 @@ mod tests {
     use super::*;
     use crate::testing::api_server;
 
-    /// A server with two Nodes in two pages, and its requests. It serves devices if it `has_devices`.
+    /// Returns a client of a server with two Nodes in two pages, and the log of its requests. The server has
+    /// ResourceSlices if `has_devices`.
     fn server(has_devices: bool, rejects: bool) -> (Client, Arc<Mutex<Vec<String>>>) {
         let requests = Arc::<Mutex<Vec<String>>>::default();
         let seen = requests.clone();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::ClusterError;
 
-/// On two processors with a load of 40, it took 30 s.
+/// How long a new CRD may take to be established. On two processors with a load of 40, it took 30 s.
 const ESTABLISHED: Duration = Duration::from_secs(120);
 
 pub const FIELD_MANAGER: &str = "grove-conformance";
@@ -30,7 +30,7 @@ pub async fn install(client: &Client, objects: &[Value]) -> Result<(), ClusterEr
     Ok(())
 }
 
-/// Applies one object with server-side apply. The object is cluster-scoped unless it has a namespace.
+/// Applies one object with server-side apply. An object without a namespace is cluster-scoped.
 pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     api.patch(&name, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(object))
@@ -39,7 +39,8 @@ pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> 
         .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
 }
 
-/// The API server serves a kind a moment after its CRD was established, so this retries a 404 for 10 s.
+/// Like [`apply`], but retries a 404 for 10 s, because the API server serves a kind a moment after its CRD is
+/// established.
 pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let begin = Instant::now();
     while let Err(error) = apply(client, object).await {
@@ -58,7 +59,8 @@ pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
 }
 
-/// Includes the status, which server-side apply would ignore. An existing object stays unchanged.
+/// Creates the object with its status, which server-side apply would ignore. An existing object stays
+/// unchanged.
 pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);
@@ -76,7 +78,7 @@ pub async fn find(client: &Client, object: &Value) -> Result<Option<Value>, Clus
     Ok(found.and_then(|found| serde_json::to_value(found).ok()))
 }
 
-/// Unknown fields are rejected.
+/// Sends the object as a dry run that rejects unknown fields.
 pub async fn dry_run(client: &Client, object: &Value) -> Result<(), kube::Error> {
     let (api, _, _) = api_of(client, object);
     let request = http::Request::post(format!("{}?dryRun=All&fieldValidation=Strict", api.resource_url()))
@@ -99,7 +101,7 @@ pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, St
     (api, kind, name)
 }
 
-/// Cluster-scoped unless it has a namespace. A missing object is not an error.
+/// Deletes an object. An object without a namespace is cluster-scoped. A missing object is not an error.
 pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     match api.delete(&name, &DeleteParams::background()).await {
@@ -108,8 +110,8 @@ pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError>
     }
 }
 
-/// Like [`delete`], without waiting for finalizers. Removes them from an object that is already being deleted,
-/// because no controller can add them again to such an object.
+/// Deletes an object without waiting for its finalizers. The finalizers are removed after the deletion
+/// request, because no controller can then add them again.
 pub(crate) async fn delete_despite_finalizers(client: &Client, object: &Value) -> Result<(), ClusterError> {
     delete(client, object).await?;
     let (api, kind, name) = api_of(client, object);
@@ -140,7 +142,7 @@ pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))
 }
 
-/// Without waiting.
+/// Deletes the pods with this label, without waiting until they have terminated.
 pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Result<(), ClusterError> {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     pods.delete_collection(&DeleteParams::background(), &ListParams::default().labels(label))
@@ -170,7 +172,7 @@ pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> R
         .map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
 }
 
-/// A timeout reports `what` and `last`.
+/// Waits for a condition on a node. `what` and `last` are parts of the timeout's message.
 pub async fn await_node(
     client: &Client,
     name: &str,

@@ -1,4 +1,5 @@
-//! Each message states what failed and what to do. All are infrastructure errors (exit code 3).
+//! Errors of clusters. All are infrastructure errors (exit code 3). Each message states what failed and what
+//! to do.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub enum ClusterError {
         "the cluster runs PodCliqueSets that this suite did not create ({}); a run puts load on the controller and the scheduler, and adds nodes and a ClusterTopologyBinding: use another cluster, or pass --set cluster.allowForeignWorkloads=true", sets.join(", ")
     )]
     ForeignWorkloads {
-        /// Each as `namespace/name`.
+        /// Each as `NAMESPACE/NAME`.
         sets: Vec<String>,
     },
     #[error(
@@ -85,7 +86,7 @@ pub enum ClusterError {
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
     #[error("watching {what}: {source}")]
     Watch { what: String, source: Box<kube::runtime::wait::Error> },
-    /// The error of a recorded run, whose history is checked again. The record has only the text.
+    /// The error of a recorded run, of which the record has only the text.
     #[error("{0}")]
     Recorded(String),
     #[error(
@@ -114,13 +115,13 @@ pub enum ClusterError {
     Program(#[from] ProgramError),
 }
 
-/// Every case on that scheduler reports this error.
+/// Why a scheduler is not available. Every case on the scheduler reports this error.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{error}{logs}")]
 pub struct SchedulerFailure {
     #[source]
     pub error: Arc<ClusterError>,
-    /// The last lines of the logs of its processes. Each log starts on a new line.
+    /// The last lines of the logs of the scheduler's processes. Each log starts on a new line.
     pub(crate) logs: String,
 }
 
@@ -141,7 +142,7 @@ pub enum KindConfigError {
 }
 
 impl ClusterError {
-    /// `action` was attempted. A 403 becomes [`ClusterError::Forbidden`].
+    /// Returns the error of a request that attempted `action`. A 403 becomes [`ClusterError::Forbidden`].
     pub fn api(action: impl Into<String>, source: kube::Error) -> Self {
         match source {
             kube::Error::Api(status) if status.code == 403 => {

@@ -1,4 +1,4 @@
-//! What a run would find in a cluster that someone else runs. Only reads.
+//! Finds out whether a run could use a cluster that someone else runs. Only reads.
 
 use conformance_contract::kinds::Kind;
 use conformance_install::schedulers::volcano;
@@ -18,9 +18,9 @@ pub struct Examination {
     pub rights: Vec<Right>,
     /// The rights that the user lacks, as `VERB RESOURCE.GROUP`.
     pub missing_rights: Vec<String>,
-    /// Why the run would refuse the cluster, apart from missing rights.
+    /// The reasons, apart from missing rights, why a run would refuse the cluster.
     pub problems: Vec<String>,
-    /// The cluster's own nodes with the label of the lease, sorted by name.
+    /// The cluster's own nodes with the label of the nodes to lease, sorted by name.
     pub nodes: Vec<FoundNode>,
 }
 
@@ -28,12 +28,12 @@ pub struct Examination {
 pub struct FoundNode {
     pub name: String,
     pub gpus: u32,
-    /// Whether it is Ready, not cordoned, and not lent to another run.
+    /// Whether the node is Ready, not cordoned, and not leased by another run.
     pub is_free: bool,
     pub taints: Vec<String>,
 }
 
-/// `run_label` is the label of everything that runs create.
+/// Examines the cluster. `run_label` is the label on all objects that runs create.
 pub async fn examine(
     connection: &Connection,
     run_label: &str,

@@ -1,6 +1,6 @@
 //! A cluster that someone else runs. A run installs nothing in it, and removes everything that it creates.
-//! Cases get nodes that KWOK simulates, with a taint for each case, or lease some of the cluster's own nodes,
-//! which the harness restores.
+//! Cases get nodes that KWOK simulates, with one taint per case. Or they lease some of the cluster's own
+//! nodes, which the harness restores afterwards.
 
 use std::path::Path;
 use std::time::Duration;
@@ -35,22 +35,23 @@ const PAUSE: Duration = Duration::from_millis(200);
 pub struct Connection {
     pub access: Access,
     pub allows_foreign_workloads: bool,
-    /// By default, KWOK simulates nodes.
+    /// Which of the cluster's own nodes to lease. With `None`, KWOK simulates nodes.
     pub leased_nodes: Option<LeasedNodes>,
-    /// Whether an earlier run with the same id may have been killed. Its leftovers are removed first.
+    /// Whether an earlier run with the same id may have been killed. If so, its leftovers are removed first.
     pub again: bool,
 }
 
 #[derive(Debug)]
 pub struct ExistingCluster {
     node_pools: NodePools,
-    /// `key=value`, on the nodes that the run creates.
+    /// Key and value of the label on the nodes that the run creates.
     run: (String, String),
 }
 
 impl ExistingCluster {
-    /// The user must have the rights in `needed`, and may list every namespaced kind, to find leftovers. The
-    /// API server must serve the `kinds`. `run` is the label of everything that the run creates.
+    /// Connects to a cluster and checks it. The user must have the rights in `needed`, and may list every
+    /// namespaced kind, to find leftovers. The API server must serve the `kinds`. `run` is the label on
+    /// everything that the run creates.
     pub async fn connect(
         connection: &Connection,
         run: (&str, &str),
@@ -84,7 +85,8 @@ impl ExistingCluster {
         Ok(Self { node_pools, run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
-    /// A pod with that `nodeName` must run, in `namespace`, which this creates and deletes.
+    /// Checks that KWOK simulates the node: a pod with this `nodeName` must run. Creates and deletes
+    /// `namespace` for it.
     pub async fn check_simulation(&self, namespace: &str, node: &str) -> Result<(), ClusterError> {
         let client = self.client();
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
@@ -108,7 +110,7 @@ impl ExistingCluster {
         }});
         let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
         let runs = async {
-            // A new namespace rejects pods until its service account exists.
+            // A new namespace rejects pods until its default service account exists.
             while let Err(refused) = deploy::create_unless_exists(&client, &pod).await {
                 tracing::debug!(%refused, "retrying to create the probe pod");
                 tokio::time::sleep(PAUSE).await;
@@ -122,7 +124,7 @@ impl ExistingCluster {
         match tokio::time::timeout(POD_RUNNING, runs).await {
             Ok(runs) => runs.map(drop),
             Err(_) => {
-                // If the API server never accepted the pod, return its reason instead.
+                // If the API server still rejects the pod, return its reason instead of a timeout.
                 deploy::create_unless_exists(&client, &pod).await?;
                 Err(ClusterError::NotReady {
                     what: format!("a kubelet for the simulated node {node}"),
@@ -137,7 +139,7 @@ impl ExistingCluster {
     }
 }
 
-/// Includes those to lease nodes.
+/// Adds the rights to lease nodes, if the run leases nodes.
 pub(crate) fn rights_for(connection: &Connection, mut needed: Vec<Right>) -> Vec<Right> {
     if connection.leased_nodes.is_some() {
         needed.extend(["get", "patch"].map(|verb| Right {
@@ -155,7 +157,7 @@ pub(crate) async fn check_no_foreign_workloads(client: &Client, run_label: &str)
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let found = match sets.list(&ListParams::default()).await {
         Ok(found) => found,
-        // A cluster without Grove has no PodCliqueSets.
+        // A cluster without Grove serves no PodCliqueSets.
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
         Err(source) => return Err(ClusterError::api("list the existing PodCliqueSets", source)),
     };
@@ -195,7 +197,7 @@ impl Provider for ExistingCluster {
         Logs::now(scheduler)
     }
 
-    /// Exports nothing: the harness does not know where the cluster's owner keeps logs.
+    /// Exports nothing, because the harness does not know where the cluster's owner keeps the logs.
     async fn export_logs(&self, _: &Logs, _: &Path) -> Result<(), ClusterError> {
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! As kubectl does: a named file, else the files of `$KUBECONFIG`, which are merged, else `~/.kube/config`.
+//! Finds the kubeconfig as kubectl does: a given file, or the merged files of `$KUBECONFIG`, or
+//! `~/.kube/config`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,9 @@ const DEFAULT_FILE: &str = ".kube/config";
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KubeconfigSource {
-    /// `None` is `$KUBECONFIG`, or `~/.kube/config`.
+    /// `None` selects `$KUBECONFIG`, or `~/.kube/config`.
     pub file: Option<PathBuf>,
-    /// `None` is the current context.
+    /// `None` selects the current context.
     pub context: Option<String>,
 }
 
@@ -24,13 +25,13 @@ impl KubeconfigSource {
         Self { file: Some(file.into()), context: None }
     }
 
-    /// Whether the user has a kubeconfig: a named one need not exist, but the default file must.
+    /// Whether the user has a kubeconfig. A given file need not exist, but the default file must.
     pub fn is_given(&self) -> bool {
         let default_file = || std::env::home_dir().is_some_and(|home| home.join(DEFAULT_FILE).is_file());
         self.file.is_some() || variable().is_some() || default_file()
     }
 
-    /// Sends no request to the server.
+    /// Reads the configuration without a request to the API server.
     pub async fn config(&self) -> Result<Config, ClusterError> {
         let unusable =
             |source| ClusterError::Kubeconfig { kubeconfig: self.to_string(), source: Box::new(source) };
@@ -41,12 +42,13 @@ impl KubeconfigSource {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         let mut config =
             Config::from_custom_kubeconfig(read.map_err(unusable)?, &options).await.map_err(unusable)?;
-        // Watches stay open for minutes. Callers limit other requests with a timeout.
+        // No read timeout, because watches stay open for minutes. Callers limit other requests with a
+        // timeout.
         config.read_timeout = None;
         Ok(config)
     }
 
-    /// The options with which this program and kubectl find the same kubeconfig, each after a space.
+    /// Returns the options with which this program and kubectl find the same kubeconfig, each after a space.
     pub fn options(&self) -> String {
         let file = self.file.as_deref().map(Path::display);
         let file = file.map(|file| format!(" --kubeconfig {file}")).unwrap_or_default();
@@ -60,7 +62,7 @@ fn variable() -> Option<String> {
     (!files.is_empty()).then_some(files)
 }
 
-/// For example `--kubeconfig admin.conf` or `~/.kube/config --context dev`.
+/// Shown for example as `--kubeconfig admin.conf` or `~/.kube/config --context dev`.
 impl fmt::Display for KubeconfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = self.options();

@@ -1,9 +1,9 @@
-//! Starts and connects to the clusters that cases run on. Nothing here knows what a clause is.
+//! Starts and connects to the clusters that cases run on. Nothing here depends on clauses.
 //!
-//! [`provider`] is the interface of a cluster to cases: [`local`] starts a control plane of processes with
-//! KWOK nodes, [`kind`] one of containers with real kubelets, and [`existing`] uses a cluster that someone
-//! else runs. [`node_pools`] creates nodes for cases; [`workers`] leases real ones. [`suite`] runs the suite
-//! as pods in a cluster, and [`sweep`] removes what runs have left.
+//! [`provider`] is the interface of a cluster to cases. [`local`] starts a control plane of processes with
+//! KWOK nodes, [`kind`] starts one of containers with real kubelets, and [`existing`] uses a cluster that
+//! someone else runs. [`node_pools`] creates nodes for cases; [`workers`] leases real nodes. [`suite`] runs
+//! the suite as pods in a cluster, and [`sweep`] removes leftovers of runs.
 
 pub mod access;
 pub mod copied_nodes;

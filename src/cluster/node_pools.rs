@@ -1,5 +1,5 @@
-//! A pool is the nodes of one case, which have its label. A case reserves all nodes that it will need before
-//! it starts, so that two cases never wait for each other's nodes.
+//! A pool is the set of nodes of one case, which have the case's label. A case reserves all nodes that it
+//! will need before it starts, so that two cases never wait for each other's nodes.
 
 use futures::future::try_join_all;
 use futures::stream::{self, TryStreamExt};
@@ -12,7 +12,7 @@ use super::{ClusterError, deploy, shared};
 
 pub const CANARY_NODE: &str = "canary";
 
-/// An API server rejects too many at once.
+/// Number of concurrent requests. An API server rejects too many at once.
 const CREATORS: usize = 32;
 
 pub enum NodePools {
@@ -37,7 +37,7 @@ impl NodePools {
         }
     }
 
-    /// `None` without a limit.
+    /// Returns the maximum number of nodes, or `None` if there is none.
     pub fn size(&self) -> Option<usize> {
         match self {
             Self::Simulated(_) => None,
@@ -45,7 +45,7 @@ impl NodePools {
         }
     }
 
-    /// `None` without a limit.
+    /// Returns the number of GPUs of a node, or `None` if a case may choose it.
     pub fn gpus(&self) -> Option<u32> {
         match self {
             Self::Simulated(_) => None,
@@ -53,7 +53,8 @@ impl NodePools {
         }
     }
 
-    /// The extended resource that replaces `pods` on nodes with kubelets. Each pod must request one.
+    /// Returns the extended resource that replaces `pods` as the limit on nodes with kubelets. Each pod must
+    /// request one unit.
     pub fn slots(&self) -> Option<&'static str> {
         match self {
             Self::Simulated(_) => None,
@@ -61,7 +62,7 @@ impl NodePools {
         }
     }
 
-    /// One of the real nodes already has the label.
+    /// Creates the node for canaries, unless one of the real nodes has the role.
     pub async fn add_canary_node(&self, label: &str, run: (&str, &str)) -> Result<(), ClusterError> {
         let Self::Simulated(client) = self else { return Ok(()) };
         let node = NodeSpec {
@@ -82,8 +83,8 @@ impl NodePools {
         }
     }
 
-    /// Returns the nodes with their actual names when they are ready for pods. Real nodes get
-    /// [`NodePools::slots`] if the number of their pods is `scarce`.
+    /// Adds nodes to a pool. Returns them with their actual names when they are ready for pods. Real nodes
+    /// get [`NodePools::slots`] if the number of their pods is `scarce`.
     pub async fn add(
         &self,
         pool: &str,
@@ -115,7 +116,7 @@ impl NodePools {
         }
     }
 
-    /// A real node stays unchanged, because other cases need it later.
+    /// Cordons a simulated node. A real node stays unchanged, because other cases need it later.
     pub async fn close(&self, node: &NodeSpec) -> Result<(), ClusterError> {
         match self {
             Self::Simulated(client) => {

@@ -1,6 +1,6 @@
-//! Every field of a node that a case may change, and the patches that restore it. The lifecycle controller
-//! writes the taints of `node.kubernetes.io`, and the kubelet conditions and devices: the harness only
-//! compares these.
+//! Every field of a node that a case may change, and the patches that restore these fields. Some fields are
+//! only compared: the taints of `node.kubernetes.io`, which the node lifecycle controller writes, and the
+//! conditions and devices, which the kubelet writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 const HARNESS: [&str; 2] = ["conformance.grove.io/", "topology.kubernetes.io/"];
 /// Prefix of the taints that the node lifecycle controller adds and removes.
 const LIFECYCLE: &str = "node.kubernetes.io/";
-/// Only Kubernetes' own components write annotations of these domains.
+/// Suffix of the annotation domains that only Kubernetes' own components write.
 const KUBERNETES: &str = "kubernetes.io";
 /// The resource that a device plugin advertises. The kubelet writes it.
 const GPU: &str = "nvidia.com/gpu";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// No other client writes to the node.
+    /// The harness, so that no other client writes to the node.
     Harness,
     User,
 }
@@ -31,7 +31,7 @@ pub(crate) struct NodeState {
     annotations: BTreeMap<String, String>,
     cordoned: bool,
     taints: Vec<Taint>,
-    /// As `capacity NAME` and `allocatable NAME`, without those of amount 0.
+    /// Nonzero amounts by `capacity NAME` and `allocatable NAME`.
     resources: BTreeMap<String, String>,
     conditions: BTreeMap<String, String>,
 }
@@ -89,7 +89,8 @@ impl NodeState {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// A merge patch replaces the whole list of taints, so the patch contains the node's resourceVersion.
+    /// Returns the merge patch that restores the node. The patch contains the node's resourceVersion, because
+    /// it replaces the whole list of taints.
     pub(crate) fn restoring(&self, node: &Node) -> Value {
         let now = Self::of(node);
         let lifecycle = now.taints.iter().filter(|taint| taint.key.starts_with(LIFECYCLE));
@@ -107,7 +108,7 @@ impl NodeState {
         })
     }
 
-    /// The merge patch of the status that restores extended resources; `None` if nothing changed.
+    /// Returns the merge patch of the status that restores extended resources, or `None` if nothing changed.
     pub(crate) fn restoring_status(&self, node: &Node) -> Option<Value> {
         let mut status = json!({"capacity": {}, "allocatable": {}});
         let mut is_changed = false;
@@ -121,7 +122,7 @@ impl NodeState {
     }
 }
 
-/// `KEY=VALUE:EFFECT`.
+/// Returns `KEY=VALUE:EFFECT`.
 fn described(taint: &Taint) -> String {
     format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect)
 }
@@ -253,7 +254,7 @@ pub(crate) mod tests {
         let before = state(&leased());
         let mut restored = patched(changed, &before.restoring(&node));
         restored = patched(restored, &before.restoring_status(&node).unwrap());
-        // The lifecycle controller and the kubelet restore these.
+        // The node lifecycle controller and the kubelet restore these fields.
         restored["spec"]["taints"].as_array_mut().unwrap().retain(|taint| taint["key"] == "team");
         restored["status"]["capacity"]["nvidia.com/gpu"] = json!("8");
         assert_eq!(before.difference(&state(&restored), Owner::Harness), None);

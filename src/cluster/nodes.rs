@@ -4,29 +4,29 @@ use conformance_contract::names;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// The default number of pods of a node, as with a kubelet.
+/// The number of pods of a node, as by default with a kubelet.
 pub const PODS: u32 = 110;
 
-/// A rack has 4 nodes, and a block has 8.
+/// Returns the names for a node's index: a rack has 4 nodes, and a block has 8.
 pub fn rack_and_block(index: u32) -> (String, String) {
     (format!("rack-{}", index / 4), format!("block-{}", index / 8))
 }
 
-/// Annotation of a simulated node: the document of the template that it was created from.
+/// Annotation of a simulated node: the document that defines its template.
 pub const TEMPLATE: &str = "conformance.grove.io/template";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeTemplate {
-    /// The file and the document, or the cluster and the node, that this was read from.
+    /// Where the template was read: the file and the document, or the cluster and the node.
     pub source: String,
-    /// Without the hostname, the rack and the block.
+    /// All labels except the hostname, the rack and the block.
     pub labels: BTreeMap<String, String>,
-    /// Each with `key`, `effect` and, if any, `value`.
+    /// Each taint has `key`, `effect` and, if it has one, `value`.
     pub taints: Vec<Value>,
     /// Quantities of all resources but `pods`.
     pub allocatable: BTreeMap<String, String>,
     pub pods: u32,
-    /// Their node, pool and name are those of the template.
+    /// ResourceSlices. Their node, pool and name are those of the template.
     pub slices: Vec<Value>,
     pub device_classes: Vec<Value>,
 }
@@ -37,18 +37,18 @@ pub struct NodeSpec {
     pub name: String,
     /// Labels in addition to the hostname.
     pub labels: BTreeMap<String, String>,
-    /// `KEY=VALUE:NoSchedule`.
+    /// Key and value of a `NoSchedule` taint.
     pub taint: Option<(String, String)>,
     /// Allocatable `nvidia.com/gpu`.
     pub gpus: u32,
     pub pods: u32,
-    /// Further taints, and the resources instead of `gpus`.
+    /// The template with further taints, and with the resources that replace `gpus`.
     pub template: Option<&'static NodeTemplate>,
 }
 
 impl NodeSpec {
-    /// Unless its template has other amounts, it has 32 CPUs and 256 GiB, so only GPUs and pods can be
-    /// scarce. It is created Ready, so that it takes pods immediately.
+    /// Returns the Node, which is Ready from the start and so takes pods immediately. Without a template it
+    /// has 32 CPUs and 256 GiB, so that only GPUs and pods can be scarce.
     pub fn object(&self) -> Value {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());

@@ -19,7 +19,8 @@ pub enum NoAnswer {
 pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     let url = format!("http://127.0.0.1:{port}");
     let url = url.parse().map_err(|source| ClusterError::Address { url, source })?;
-    // Without roots of its own, a client reads those of the system, and fails if there are none.
+    // Set an empty list of root certificates. Without a list, the client reads the system's, and fails if
+    // there are none.
     let mut config = kube::Config::new(url);
     config.root_cert = Some(Vec::new());
     Client::try_from(config).map_err(|source| ClusterError::api("connect", source))

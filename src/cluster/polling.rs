@@ -8,7 +8,7 @@ use crate::ClusterError;
 
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Polls until `missing` returns `None`. A timeout reports its last text.
+/// Polls until `missing` returns `None`. A timeout reports the last text that `missing` returned.
 pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, ClusterError>> + Send>(
     what: impl Into<String>,
     limit: Duration,
@@ -24,7 +24,7 @@ pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, Clu
     Ok(())
 }
 
-/// `None` if all objects are deleted.
+/// Returns the names of the objects, or `None` if there are none left.
 pub(crate) fn names_left<K: ResourceExt + Clone>(found: &ObjectList<K>) -> Option<String> {
     let names: Vec<_> = found.iter().map(ResourceExt::name_any).collect();
     (!names.is_empty()).then(|| names.join(", "))
@@ -50,7 +50,7 @@ mod tests {
     #[tokio::test]
     async fn a_timeout_reports_the_last_text() {
         let missing = || async { Ok(Some("one of two".to_owned())) };
-        let error = until_complete("both", Duration::ZERO, missing).await.expect_err("it never is");
+        let error = until_complete("both", Duration::ZERO, missing).await.expect_err("the wait times out");
         assert_eq!(error.to_string(), "timed out after 0 s waiting for both: one of two");
     }
 }

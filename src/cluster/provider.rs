@@ -1,5 +1,5 @@
-//! The interface of a cluster to cases: an API server, nodes, and its health. Operations of only one of them
-//! are available through [`Provider::local`] and [`Provider::kind`].
+//! The interface of a cluster to cases: an API server, nodes, and its health. Operations of only one kind of
+//! cluster are available through [`Provider::local`] and [`Provider::kind`].
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub use crate::plain_http::NoAnswer;
 
 #[derive(Debug, Clone)]
 pub struct Logs {
-    /// The scheduler whose logs are included, in addition to the operator's.
+    /// The scheduler whose logs are exported, in addition to the operator's.
     pub scheduler: Scheduler,
     pub since: jiff::Timestamp,
     pub files: Vec<(PathBuf, u64)>,
@@ -40,7 +40,7 @@ pub struct MetricsPage {
 }
 
 impl MetricsPage {
-    /// Fails without an answer within 2 s.
+    /// Reads the page. Fails if there is no response within 2 s.
     pub async fn read(&self) -> Result<String, NoAnswer> {
         get(&self.client, &self.path, Duration::from_secs(2)).await
     }
@@ -59,12 +59,13 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Before the operator was installed ([`super::rights_of_all`]); `None` if unknown.
+    /// Returns the rights of every service account before the operator was installed
+    /// ([`super::rights_of_all`]), or `None` if unknown.
     fn rights_of_all(&self) -> Option<&[Value]> {
         None
     }
 
-    /// The error of a required part that exited by itself. Without the part, no verdict can be trusted.
+    /// Returns the error of a required part that exited by itself. Without the part, no verdict is reliable.
     fn dead(&self) -> Option<ClusterError> {
         None
     }
@@ -78,17 +79,17 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         false
     }
 
-    /// Only if no other failure is the cause.
+    /// Returns how the operator exited, or `None` if another failure may be the cause.
     fn operator_death(&self) -> Option<ClusterError> {
         None
     }
 
-    /// The metrics of the operator under test, or the reason why they cannot be read.
+    /// Returns the metrics of the operator under test, or the reason why they cannot be read.
     fn metrics(&self) -> Result<MetricsPage, &'static str> {
         Err("the operator's metrics are only read if the harness started it: pass --provider local")
     }
 
-    /// If cases can no longer use the cluster, a case ends in an infrastructure error.
+    /// Fails if cases can no longer use the cluster. The case then ends in an infrastructure error.
     async fn healthy(&self) -> Result<(), ClusterError> {
         let answer = tokio::time::timeout(Duration::from_secs(5), self.client().apiserver_version()).await;
         match answer {
@@ -114,10 +115,10 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Removes what the harness created. With `keep`, it keeps logs and data.
+    /// Removes what the harness created. With `keep`, logs and data remain.
     async fn end(&self, keep: bool) -> Result<(), ClusterError>;
 
-    /// Like [`Provider::end`], for an interrupted run: no program gets time to end in order.
+    /// Like [`Provider::end`], for an interrupted run: all programs are killed.
     async fn end_at_once(&self, keep: bool) -> Result<(), ClusterError> {
         self.end(keep).await
     }

@@ -1,6 +1,6 @@
 //! Nodes of an existing cluster, leased to cases with their real capacity. If a case wants fewer GPUs, a
-//! blocker pod requests the rest. Of all nodes, only as many GPUs are used as the smallest one has. A node's
-//! previous state is in its annotation [`PREVIOUS`], from which it is restored after each case, or by
+//! blocker pod requests the rest. The node with the fewest GPUs limits how many GPUs are used on every node.
+//! The annotation [`PREVIOUS`] has the previous state of a node, which is restored after each case, or by
 //! `clean`.
 
 use std::time::Duration;
@@ -21,16 +21,16 @@ const OURS: &str = "conformance.grove.io/";
 /// Prefix of the topology labels that a case sets on its nodes.
 const DOMAINS: &str = "topology.kubernetes.io/";
 const GPU: &str = "nvidia.com/gpu";
-/// How long the start of a blocker pod may take, in a namespace that may be new, and how long its deletion.
+/// How long a blocker pod may take to start, in a namespace that may be new, and how long to be deleted.
 const BLOCKER: Duration = Duration::from_secs(60);
-/// Kubelets write to their nodes too. A patch that conflicts with their writes is tried this many times.
+/// How often a patch is tried if it conflicts with writes of the kubelet.
 const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedNodes {
     /// `KEY=VALUE`.
     pub selector: String,
-    /// The index of this run's share, from 0, and the number of shares. Nodes are assigned by name.
+    /// The index of this run's share, from 0, and the number of shares. Nodes are assigned to shares by name.
     pub share: Option<(usize, usize)>,
 }
 
@@ -41,7 +41,8 @@ pub(crate) struct RealNodes {
 }
 
 impl RealNodes {
-    /// Finds free nodes of this share. The one with the fewest GPUs is for canaries, and is not returned.
+    /// Leases the free nodes of this share. The node with the fewest GPUs is for canaries, and is not
+    /// returned.
     pub(crate) async fn take(
         client: Client,
         LeasedNodes { selector, share }: &LeasedNodes,
@@ -100,7 +101,8 @@ impl RealNodes {
         restore(&nodes(&self.client), name).await
     }
 
-    /// A blocker pod requests the other GPUs. Fails if fewer are free, or if the blocker does not run.
+    /// Starts a blocker pod that requests the surplus GPUs. Fails if too few GPUs are free, or if the blocker
+    /// pod does not run.
     pub(crate) async fn limit_free_gpus(&self, name: &str, wanted: u32) -> Result<(), ClusterError> {
         let free = i64::from(gpus(&self.node(name).await?)) - i64::from(self.used(name).await?);
         let surplus = free - i64::from(wanted);
@@ -127,7 +129,7 @@ impl RealNodes {
             }],
         }});
         until_complete(format!("the blocker pod of node {name}"), BLOCKER, || async {
-            // A new namespace rejects pods until its service account exists.
+            // A new namespace rejects pods until its default service account exists.
             let created = deploy::create_unless_exists(&self.client, &blocker).await;
             let phase = self.blocker(name).await?.and_then(|pod| pod.status?.phase).unwrap_or_default();
             let why =
@@ -191,7 +193,8 @@ pub(crate) async fn restore(nodes: &Api<DynamicObject>, name: &str) -> Result<()
     Ok(())
 }
 
-/// A merge patch replaces the whole list of taints, so the patch contains the node's resourceVersion.
+/// Returns the patch that restores a node. The patch contains the node's resourceVersion, because it replaces
+/// the whole list of taints.
 pub(crate) fn restoring(node: &DynamicObject) -> Value {
     let previous = node.annotations().get(PREVIOUS);
     let previous: Value = previous.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -217,7 +220,7 @@ pub(crate) fn restoring(node: &DynamicObject) -> Value {
     if !previous.is_null() {
         let ours = node.annotations().keys().filter(|key| key.starts_with(OURS));
         metadata["annotations"] = ours.map(|key| (key.clone(), Value::Null)).collect::<Map<_, _>>().into();
-        // A cordoned node is never leased. So if it is cordoned now, the case did that.
+        // The harness leases no cordoned node. If the node is cordoned now, the case has cordoned it.
         spec["unschedulable"] = Value::Null;
     }
     json!({"metadata": metadata, "spec": spec})
@@ -236,7 +239,8 @@ fn leasing(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
     })
 }
 
-/// All runs that split the nodes compute the same shares: the state of the nodes does not matter.
+/// Returns the nodes of a share. All runs that split the nodes compute the same shares, because only the
+/// names matter.
 pub(crate) fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
     let Some((index, count)) = share else { return nodes };
     nodes.sort_by_key(ResourceExt::name_any);
@@ -263,7 +267,7 @@ pub(crate) fn gpus(node: &Node) -> u32 {
     allocatable.and_then(|has| has.get(GPU)?.0.parse().ok()).unwrap_or_default()
 }
 
-/// The GPUs that a pod requests; 0 once it has ended.
+/// Returns the GPUs that a pod requests, or 0 once the pod has terminated.
 fn requested(pod: &Pod) -> u32 {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     if matches!(phase, Some("Succeeded" | "Failed")) {
@@ -339,7 +343,7 @@ mod tests {
         leased["metadata"]["labels"]["new"] = json!("x");
         let new = json!({"key": "drained", "effect": "NoSchedule"});
         leased["spec"]["taints"].as_array_mut().unwrap().push(new.clone());
-        // The case leaves the node cordoned, with a broken GPU.
+        // The case leaves the node cordoned, with unhealthy GPUs.
         leased["spec"]["unschedulable"] = json!(true);
         leased["metadata"]["annotations"]["conformance.grove.io/unhealthy-gpus"] = json!("all");
         let seen: DynamicObject = serde_json::from_value(leased.clone()).unwrap();

@@ -9,9 +9,9 @@ use super::rights::{Right, granted};
 
 #[derive(Debug, Default)]
 pub(crate) struct Served {
-    /// `GROUP/VERSION`, or `v1`.
+    /// The served `GROUP/VERSION`s, and `v1`.
     versions: BTreeSet<String>,
-    /// Group and plural of each kind that can be listed, and whether it is namespaced.
+    /// Group and plural of each kind that can be listed, and whether the kind is namespaced.
     listed: BTreeSet<(String, String, bool)>,
 }
 
@@ -35,7 +35,8 @@ impl Served {
         Ok(served)
     }
 
-    /// A scheduler waits for a missing kind and binds no pod, and only its log shows this.
+    /// Fails if the cluster does not serve a kind. A scheduler would wait for the kind and bind no pod, and
+    /// only its log would show this.
     pub(crate) fn check_kinds(&self, kinds: &[Kind]) -> Result<(), ClusterError> {
         let is_served = |kind: &&Kind| {
             let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -54,7 +55,8 @@ impl Served {
         granted(client, self.needed(needed)).await
     }
 
-    /// Kinds of schedulers that are not installed need no rights. The search for leftovers lists all.
+    /// Returns the rights that a run needs here, without those for kinds that are not served. The search for
+    /// leftovers lists all kinds.
     pub(crate) fn needed(&self, needed: Vec<Right>) -> BTreeSet<Right> {
         let mut rights = BTreeSet::new();
         for (group, plural, is_namespaced) in &self.listed {
@@ -80,7 +82,8 @@ mod tests {
     use super::*;
     use crate::testing::api_server;
 
-    /// An API server that serves pods and PodGangs, and grants every right that is not in `denied`.
+    /// Returns a client of an API server that serves pods and PodGangs, and grants every right that is not in
+    /// `denied`.
     fn client(denied: &'static [&'static str]) -> Client {
         api_server(move |_, uri, mut body| {
             let resources = |group_version: &str, plural: &str, kind: &str| {

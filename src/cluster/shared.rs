@@ -1,5 +1,6 @@
-//! Objects that several runs in one cluster share: the topology binding and the canary node. Each run holds
-//! them with an annotation. The last run deletes an object, in a version that no other run held.
+//! Objects that several runs in one cluster share: the topology binding and the canary node. Each run holds a
+//! shared object with an annotation. The last run deletes the object, on the condition that no other run has
+//! come to hold it.
 
 use std::time::Duration;
 
@@ -12,11 +13,12 @@ use super::{ClusterError, deploy};
 /// The value of the run label on shared objects.
 pub(crate) const SHARED: &str = "shared";
 const HOLDER: &str = "holder.conformance.grove.io/";
-/// Attempts. Other clients may hold or release the object, or write its status, at the same time.
+/// Number of tries. Other clients may hold or release the object, or write its status, at the same time.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// An object without the label belongs to someone else and stays unchanged.
+/// Creates a shared object or adds this run's annotation to it. An object without the run label belongs to
+/// someone else and stays unchanged.
 pub async fn hold(client: &Client, object: &Value, run: (&str, &str)) -> Result<(), ClusterError> {
     let (api, kind, name) = deploy::api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);

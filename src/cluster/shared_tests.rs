@@ -9,7 +9,8 @@ const KEY: &str = "conformance.grove.io/run";
 
 type Change = Box<dyn FnOnce(&mut Option<Value>) + Send>;
 
-/// Has one object and checks resourceVersions. Another writer may change it between two requests.
+/// A server that has one object and checks resourceVersions. Another client may change the object between two
+/// requests.
 #[derive(Default)]
 struct Server {
     object: Option<Value>,

@@ -1,7 +1,7 @@
 //! Finds and removes everything with a run's label in a cluster that outlives the run (`clean --kubeconfig`).
 //! The label is checked twice: in the request, and on each object in the response. An object is deleted only
-//! with the UID that was listed. A simulated node is deleted; from any other, only the run's labels and
-//! taints are removed.
+//! if it still has the UID that was listed. A simulated node is deleted. From any other node, only the run's
+//! labels and taints are removed.
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use super::workers::SLOTS;
 const DELETED: Duration = Duration::from_secs(120);
 const SIMULATED: &str = "kwok.x-k8s.io/node";
 
-/// Cluster-scoped, in the order of removal. Nodes come last, because pods run on them.
+/// Cluster-scoped kinds, in the order of removal. Nodes come last, because pods run on them.
 const KINDS: [(&str, &str, &str); 9] = [
     ("", "v1", "Namespace"),
     ("grove.io", "v1alpha1", "ClusterTopologyBinding"),
@@ -53,7 +53,8 @@ impl RunLabel<'_> {
         object.labels().get(self.key).is_some_and(is_selected)
     }
 
-    /// `None` if every run is selected, or if the object is not shared.
+    /// Returns the selected run if the object is shared. Returns `None` if every run is selected, or if the
+    /// object is not shared.
     fn holder(&self, object: &DynamicObject) -> Option<&str> {
         self.run.filter(|_| object.labels().get(self.key).is_some_and(|value| value == SHARED))
     }
@@ -69,7 +70,7 @@ pub struct Left {
     holder: Option<String>,
 }
 
-/// For example `Namespace aon-exact-fit-bound-1f2e3d-4 of run 1f2e3d`.
+/// Shown for example as `Namespace aon-exact-fit-bound-1f2e3d-4 of run 1f2e3d`.
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, name) = (self.kind, self.object.name_any());
@@ -82,7 +83,8 @@ impl fmt::Display for Left {
     }
 }
 
-/// Everything that is not being deleted. Fails if the API server returns an object without the label.
+/// Returns the objects that are not being deleted yet. Fails if the API server returns an object without the
+/// label.
 pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, ClusterError> {
     let mut left = Vec::new();
     for (group, version, kind) in KINDS {
@@ -90,9 +92,10 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let found = match api.list(&ListParams::default().labels(&label.selector())).await {
             Ok(found) => found,
-            // For a group that it does not serve, the API server answers in plain text, which has no reason.
+            // The API server answers in plain text for a group that it does not serve, so the status has no
+            // reason.
             Err(kube::Error::Api(status)) if status.code == 404 => continue,
-            // A user who may not list a scheduler's own kinds has not created any.
+            // A user that may not list a scheduler's own kinds has not created any such objects.
             Err(kube::Error::Api(status)) if status.is_forbidden() && !["", "grove.io"].contains(&group) => {
                 continue;
             }
@@ -123,7 +126,8 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
     Ok(left)
 }
 
-/// Waits until the namespaces are deleted, so that a restarted run can reuse their names.
+/// Removes everything, and waits until the namespaces are deleted, so that a restarted run can reuse their
+/// names.
 pub async fn remove_all_and_wait(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     remove_all(client, label).await?;
     let namespaces: Api<DynamicObject> =
@@ -138,7 +142,7 @@ pub async fn remove_all_and_wait(client: &Client, label: RunLabel<'_>) -> Result
     .await
 }
 
-/// Continues after a failure and returns the first error.
+/// Removes everything. Continues after a failure and returns the first error.
 pub async fn remove_all(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     let mut removed = Ok(());
     for left in left(client, label).await? {
@@ -153,7 +157,8 @@ impl Left {
         self.kind == "Node" && (annotations.contains_key(PREVIOUS) || !annotations.contains_key(SIMULATED))
     }
 
-    /// From a leased node, removes only what the run has added. Another run may hold a shared object.
+    /// Removes the object. From a leased node, only the run's additions are removed. A shared object stays if
+    /// another run holds it.
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
         let failed = |source| ClusterError::api(format!("remove {} {name}", self.kind), source);
@@ -175,7 +180,7 @@ impl Left {
         }
         let seen = Preconditions { uid: self.object.uid(), resource_version: None };
         match self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop) {
-            // A conflict means that there is another object with that name.
+            // A conflict means that another object now has this name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
             done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 const KEY: &str = "conformance.grove.io/run";
 
-/// Does not serve kinds without an object. The log has method, path and body of each change.
+/// Serves the kinds of `objects` only. `log` receives the method, path and body of each change.
 async fn serve(
     objects: Vec<Value>,
     log: Arc<Mutex<Vec<String>>>,
@@ -26,7 +26,7 @@ async fn serve(
                 assert!(query.contains("labelSelector="), "{query}");
                 (200, json!({"apiVersion": "v1", "kind": "List", "metadata": {}, "items": of_kind}))
             }
-            // A real API server answers like this for a group that it does not serve.
+            // A real API server gives this answer for a group that it does not serve.
             "GET" => (404, Value::Null),
             _ => {
                 let body = String::from_utf8_lossy(&body).into_owned();
@@ -80,7 +80,7 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// Returns what was found, and the requested changes.
+/// Returns the leftovers that were found, and the requested changes.
 async fn swept(objects: Vec<Value>, run: Option<&str>) -> (Result<Vec<String>, ClusterError>, Vec<String>) {
     let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
     let log = Arc::<Mutex<Vec<String>>>::default();

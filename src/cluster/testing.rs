@@ -4,7 +4,8 @@ use kube::client::Body;
 use serde_json::Value;
 use tower_test::mock;
 
-/// A client of an API server whose answers are a status code and a body. Requests without a body have `null`.
+/// Returns a client of an API server that `answer` implements: it returns a status code and a body. Its third
+/// argument is the request body, or `null`.
 pub(crate) fn api_server(
     mut answer: impl FnMut(&Method, &Uri, Value) -> (u16, Value) + Send + 'static,
 ) -> Client {

@@ -4,15 +4,15 @@ use kube::core::{ApiResource, GroupVersionKind};
 
 use crate::ClusterError;
 
-/// A default queue that the scheduler creates without a controller has no state. Volcano's plugin
-/// `proportion` allocates nothing from it. Pods then report `NotEnoughResources` although everything is free
-/// (1.15.1).
+/// Fails if Volcano's default queue is not Open. If the scheduler creates the queue and no controller runs,
+/// the queue has no state. Volcano's plugin `proportion` then allocates nothing from it, and pods report
+/// `NotEnoughResources` although everything is free (1.15.1).
 pub(crate) async fn check_open(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "Queue");
     let queues: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));
     let found = queues.get_opt("default").await;
     let found = found.map_err(|source| ClusterError::api("read Volcano's queue default", source))?;
-    // A missing queue means that the scheduler does not run, which a later check reports.
+    // Without a queue, the scheduler does not run. A later check reports this.
     let Some(queue) = found else { return Ok(()) };
     let state = queue.data["status"]["state"].as_str().unwrap_or_default();
     if state == "Open" { Ok(()) } else { Err(ClusterError::QueueNotOpen { state: state.to_owned() }) }

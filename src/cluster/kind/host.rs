@@ -5,19 +5,20 @@ use conformance_programs::{docker, home};
 
 use crate::ClusterError;
 
-/// Containers and volumes of a cluster: about 800 MB on each of thirteen nodes.
+/// Disk space for the containers and volumes of a cluster: about 800 MB on each of thirteen nodes.
 const DISK_MIB: u64 = 12 * 1024;
-/// For thirteen nodes. With the default of 128 instances, some kubelets and container runtimes never start.
+/// Minimum inotify limits for thirteen nodes. With the default of 128 instances, some kubelets and container
+/// runtimes never start.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
-/// Needs root.
+/// Commands that prepare a Debian host. They need root.
 pub const PREPARE_DEBIAN: &str = "apt-get update && apt-get install -y docker.io debootstrap && \
                                   sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=65536";
 
-/// Needs no image.
+/// Checks the host without starting a container.
 pub async fn check() -> Result<Engine, ClusterError> {
     let engine = docker::engine().await?;
-    // The engine may run on another machine, so its folder may not exist here.
+    // Check the space only if the folder exists here, because the engine may run on another machine.
     if Path::new(&engine.root).is_dir() {
         home::require_space(Path::new(&engine.root), DISK_MIB, "for a kind cluster", "data-root of Docker")?;
     }

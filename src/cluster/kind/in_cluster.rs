@@ -21,7 +21,7 @@ use super::spec::KindSpec;
 use crate::polling::until_complete;
 use crate::{ClusterError, SchedulerFailure, deploy};
 
-/// Includes the setup of networking.
+/// How long nodes may take to become Ready, including the setup of networking.
 const NODES: Duration = Duration::from_secs(120);
 
 const PLUGIN: [&str; 2] = [
@@ -31,7 +31,7 @@ const PLUGIN: [&str; 2] = [
 const PLUGIN_SYSTEM: &str = "grove-conformance-system";
 const PLUGIN_NAME: &str = "fake-gpu-plugin";
 
-/// A timeout reports the status of the others.
+/// Waits until `count` nodes are Ready. A timeout reports the status of the other nodes.
 pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     until_complete(format!("a cluster of {count} nodes"), NODES, || async {
@@ -50,7 +50,8 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
     .await
 }
 
-/// The block and rack are in kind's configuration. A kubelet may not set those labels itself.
+/// Copies the block and the rack to the topology labels. kind's configuration has them under other keys,
+/// because a kubelet may not set the topology labels itself.
 pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;
@@ -77,7 +78,7 @@ pub(super) struct Schedulers {
 }
 
 impl Schedulers {
-    /// Whether helm or the manifests installed it.
+    /// Returns how the scheduler was deployed: by helm, or from the suite's manifests.
     pub(super) fn deployed(&self, scheduler: Scheduler) -> Deployed {
         let by_chart = self.installed.iter().any(|installed| installed.scheduler == scheduler);
         let package = installation(scheduler).package.filter(|_| by_chart);
@@ -85,13 +86,14 @@ impl Schedulers {
     }
 }
 
-/// Waits until all of them are ready. `folder` is the folder of the cluster.
+/// Installs the operator, the schedulers and the GPU plugin, and waits until all are ready. `folder` is the
+/// folder of the cluster.
 pub(super) async fn install(
     client: &Client,
     spec: &KindSpec,
     folder: &Path,
 ) -> Result<Schedulers, ClusterError> {
-    // Install schedulers first, because an operator looks for their APIs only when it starts.
+    // Install the schedulers first, because an operator looks for their APIs only at its start.
     let built = join_all(spec.schedulers.iter().map(|deployed| async move {
         let installed = install_scheduler(client, deployed).await;
         installed.err().map(|error| (deployed.scheduler, error.into()))
@@ -145,7 +147,8 @@ async fn install_scheduler(client: &Client, deployed: &DeployedScheduler) -> Res
     Ok(())
 }
 
-/// The chart may have webhooks for the custom resources, so they are created after the scheduler works.
+/// Installs a scheduler's chart, and creates its custom resources once the scheduler is ready, because the
+/// chart may have webhooks for them.
 async fn install_release(
     client: &Client,
     release: &Release,

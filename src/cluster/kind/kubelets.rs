@@ -13,10 +13,10 @@ use super::OperatorPlace;
 use super::{KindCluster, rollout};
 use crate::{ClusterError, deploy};
 
-/// Includes the removal of the node's taints.
+/// How long a node may take to become Ready and lose its taints.
 const NODE_READY: Duration = Duration::from_secs(90);
 const POD_DELETED: Duration = Duration::from_secs(60);
-/// Annotation of the pod template that each rollout changes.
+/// Annotation that each rollout changes in the pod template.
 const ROLLED_AT: &str = "conformance.grove.io/rolled-at";
 
 impl KindCluster {
@@ -24,7 +24,7 @@ impl KindCluster {
         Ok(docker(["exec", "--privileged", node].into_iter().chain(words.iter().copied())).await?)
     }
 
-    /// The node's containers keep running.
+    /// Restarts the kubelet. The containers on the node keep running.
     pub async fn restart_kubelet(&self, node: &str) -> Result<(), ClusterError> {
         self.on_node(node, &["systemctl", "restart", "kubelet"]).await.map(drop)
     }
@@ -50,7 +50,8 @@ impl KindCluster {
         deploy::await_node(&self.client(), node, NODE_READY, format!("node {node}"), last, takes_pods).await
     }
 
-    /// Replaces the operator's pods, as a new version would. Returns when all old pods are deleted.
+    /// Replaces the operator's pods, as a rollout of a new version would. Returns when all old pods are
+    /// deleted.
     pub async fn roll_controller(&self) -> Result<(), ClusterError> {
         let OperatorPlace { namespace, deployment: name, .. } = self.operator();
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);

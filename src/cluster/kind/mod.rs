@@ -1,4 +1,4 @@
-//! A kind cluster: nodes are containers, with real kubelets and a fake GPU plugin. Cases lease its workers
+//! A kind cluster: its nodes are containers with real kubelets and a fake GPU plugin. Cases lease the workers
 //! ([`super::workers`]). All clusters share a Docker network. If the process that created a cluster was
 //! killed, [`remove_abandoned`] finds the cluster by its name.
 
@@ -46,13 +46,14 @@ pub struct KindCluster {
     operator: OperatorPlace,
     rights_of_all: Vec<serde_json::Value>,
     pub nodes_ready_in: Duration,
-    /// From the first container until the operator and the schedulers work.
+    /// Time from the first container until the operator and the schedulers were ready.
     pub ready_in: Duration,
     armed: std::sync::atomic::AtomicBool,
 }
 
 impl KindCluster {
-    /// A scheduler other than kube-scheduler may fail to become ready. Any other failure leaves nothing.
+    /// Creates a cluster. A scheduler other than kube-scheduler may fail to become ready. After any other
+    /// failure, nothing is left.
     pub async fn create(name: &str, spec: &KindSpec) -> Result<Self, ClusterError> {
         let home = ClusterHome::take(name)?;
         let name = format!("{PREFIX}{name}");
@@ -78,7 +79,8 @@ impl KindCluster {
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
         load(&spec.kind, &name, spec.images_of_nodes(), None).await?;
-        // Schedulers run only on the control plane. An image takes twice its size on each node.
+        // Load these images only on the control plane, where the schedulers run. An image takes twice its
+        // size on each node.
         load(&spec.kind, &name, spec.images_of_schedulers(), Some(&control_plane(&name))).await?;
         let rights_of_all = rights_of_all::read(&client).await?;
         let schedulers = in_cluster::install(&client, spec, &home.path).await?;
@@ -125,7 +127,7 @@ impl KindCluster {
         Ok(())
     }
 
-    /// Keeps the cluster's folder if `keep` is true.
+    /// Deletes the cluster. With `keep`, exports the logs and keeps the cluster's folder.
     pub async fn delete(&self, keep: bool) -> Result<(), ClusterError> {
         if keep {
             self.export_all_logs(&self.home.path.join("logs")).await?;
@@ -147,7 +149,7 @@ impl Drop for KindCluster {
     }
 }
 
-/// Adds the end of the kubelet's log, because kind reports only that the control plane did not start.
+/// Adds the last lines of the kubelet's log, because kind reports only that the control plane did not start.
 async fn with_kubelet_log(failed: ProgramError, name: &str) -> ProgramError {
     let node = control_plane(name);
     let log = ["exec", &node, "journalctl", "--unit", "kubelet", "--lines", "3", "--output", "cat"];
@@ -198,7 +200,7 @@ async fn containers(name: &str) -> Result<Vec<String>, ClusterError> {
     Ok(found.lines().map(str::to_owned).collect())
 }
 
-/// Removes a cluster's containers with their volumes, and the network after the last cluster.
+/// Removes the containers of a cluster and their volumes. After the last cluster, also removes the network.
 async fn remove(name: &str) -> Result<(), ClusterError> {
     let found = containers(name).await?;
     if !found.is_empty() {
@@ -226,7 +228,8 @@ impl Drop for Guard {
             "docker ps --all --quiet --filter label=io.x-k8s.kind.cluster={name} | xargs --no-run-if-empty docker rm \
              --force --volumes; docker network rm {NETWORK}"
         );
-        // The async runtime may be shutting down. `clean` removes what remains.
+        // Run the script in a separate process, because the async runtime may be shutting down. `clean`
+        // removes what remains.
         let ended = std::process::Command::new("sh")
             .args(["-c", &script])
             .stdin(std::process::Stdio::null())
@@ -234,12 +237,12 @@ impl Drop for Guard {
             .stderr(std::process::Stdio::null())
             .status();
         if let Err(error) = ended {
-            tracing::warn!(cluster = name, %error, "its containers were not removed; run `grove-conformance clean`");
+            tracing::warn!(cluster = name, %error, "failed to remove the containers of a kind cluster; run `grove-conformance clean`");
         }
     }
 }
 
-/// Returns the names of clusters whose harness was killed. Does nothing without Docker.
+/// Removes clusters whose harness was killed, and returns their names. Does nothing without Docker.
 pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
     if docker::engine().await.is_err() {
         return Ok(Vec::new());

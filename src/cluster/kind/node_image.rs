@@ -1,5 +1,5 @@
-//! The node image for kind: the published one if a registry has it, otherwise one that
-//! `images/node/Dockerfile` builds, named by a hash of all its inputs.
+//! The node image for kind. If no registry has a published image, `images/node/Dockerfile` builds one, and a
+//! hash of all its inputs is its name.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::ClusterError;
 const ANSWER: Duration = Duration::from_secs(15);
 /// How long a pull may take before the image is built.
 const PULL: Duration = Duration::from_secs(300);
-/// Packages in addition to Debian's minimum.
+/// Packages in addition to Debian's minimal system.
 const PACKAGES: &str = "systemd,iproute2,iptables,kmod,mount,ethtool,conntrack,socat,ebtables,jq,procps,\
                         ca-certificates,libseccomp2,util-linux,crun";
-/// systemd 252 is the last version that boots on hosts with cgroup v1.
+/// Debian release with systemd 252, the last version that boots on hosts with cgroup v1.
 const SUITE: &str = "bookworm";
 const EXCLUDED: [&str; 6] = [
     "./dev",
@@ -86,7 +86,8 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("host-local", "opt/cni/bin"),
 ];
 
-/// The node image to use: the published one if the engine has it or can pull it, otherwise the built one.
+/// Returns the node image to use: the published one if the engine has it or can pull it, otherwise the built
+/// one.
 pub async fn published_or_built(
     kubernetes: Kubernetes,
     overrides: &Overrides,
@@ -98,7 +99,7 @@ pub async fn published_or_built(
     {
         return Ok(image.into());
     }
-    // Prefer an image that was built before, so that most runs need no registry.
+    // Prefer an image that this machine has already built, so that most runs need no registry.
     let recipe = Recipe::prepare(kubernetes, overrides, progress).await?;
     if docker::has_image(&recipe.reference).await {
         return Ok(recipe.reference);
@@ -116,7 +117,7 @@ pub async fn published_or_built(
     recipe.build().await
 }
 
-/// Whether the engine has the published image, so that none must be built.
+/// Whether the engine has the published image, so that no build is necessary.
 pub(super) async fn is_pulled(kubernetes: Kubernetes) -> bool {
     match kubernetes.node_image() {
         Some(image) => docker::has_image(image).await,
@@ -196,7 +197,7 @@ impl Recipe {
             let name =
                 reference.rsplit('/').next().and_then(|tail| tail.split(':').next()).unwrap_or_default();
             match name {
-                // The configurations in kind-configs/ turn CoreDNS off.
+                // The configurations in kind-configs/ disable CoreDNS.
                 "coredns" => continue,
                 "kube-proxy" => {
                     copy(&self.toolbox.get(name)?.path, &context.join(name))?;
@@ -204,7 +205,7 @@ impl Recipe {
                 }
                 "pause" => {
                     images::named(name, &self.pause, None, reference).await?;
-                    // The workloads of cases use another tag of the image.
+                    // The pods of cases use another tag of this image.
                     let (repository, _) = reference.split_once(':').unwrap_or((reference, ""));
                     let for_workloads = format!("{repository}:3.10");
                     images::named(name, &self.pause, None, &for_workloads).await?;
@@ -218,7 +219,7 @@ impl Recipe {
     }
 }
 
-/// A tar of Debian's minimum with [`PACKAGES`], created once.
+/// Returns a tar archive of a minimal Debian with [`PACKAGES`]. It is created once.
 async fn debian() -> Result<PathBuf, ClusterError> {
     let key: String = Sha256::digest(PACKAGES).iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     let tar = home::cache().join("debian").join(format!("{SUITE}-{key}.tar"));
@@ -257,7 +258,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::copy(from, to).map(drop).map_err(ClusterError::file(from))
 }
 
-/// Copies the file if it is on another disk.
+/// Creates a hard link, or a copy if the file is on another disk.
 fn link(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::hard_link(from, to)
         .or_else(|_| std::fs::copy(from, to).map(drop))

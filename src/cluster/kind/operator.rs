@@ -1,4 +1,5 @@
-//! The reference operator prints its manifests. Another operator comes from the chart in its source.
+//! Installs the operator under test. The reference operator prints its manifests; another operator comes from
+//! the Helm chart in its source.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -61,7 +62,8 @@ impl UnderTest {
         std::iter::once(own).chain(init)
     }
 
-    /// Waits until it works. Errors include the output of Helm and the status of the pods.
+    /// Installs the operator and waits until it is ready. Errors include the output of Helm and the status of
+    /// the pods.
     pub(super) async fn install(
         &self,
         client: &Client,
@@ -101,7 +103,8 @@ impl UnderTest {
     }
 }
 
-/// kube-proxy updates its rules a moment after the pods are ready.
+/// Waits until the operator's webhooks answer, because kube-proxy updates its rules a moment after the pods
+/// are ready.
 async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
     let resource = ApiResource::from_gvk(&kind);

@@ -22,10 +22,10 @@ use crate::ClusterError;
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     pub kubernetes: Kubernetes,
-    /// The schedulers. A scheduler that is neither built nor given needs a chart.
+    /// The schedulers to install. A scheduler without a chart is built, or is one that the user gave.
     pub schedulers: &'a BTreeSet<Scheduler>,
     pub given: &'a BTreeMap<Scheduler, Arc<GivenScheduler>>,
-    /// Charts of the schedulers that helm installs. The others are built.
+    /// Charts of the schedulers that helm installs.
     pub releases: &'a [Release],
     pub controller: &'a ControllerSpec,
     pub plugin_faults: &'a [String],
@@ -43,7 +43,7 @@ pub struct OperatorByChart<'a> {
     pub init: Option<&'a Path>,
 }
 
-/// First checks everything that the host must have, because builds take minutes.
+/// Builds everything that a kind cluster needs. First checks the whole host, because builds take minutes.
 pub async fn prepare(
     wanted: Wanted<'_>,
     progress: &dyn Progress,
@@ -71,7 +71,7 @@ pub async fn prepare(
         node_image,
         config,
         operator,
-        // Only root may write to the kubelet's plugin folder.
+        // This image has no user, because only root may write to the kubelet's plugin folder.
         plugin_image: images::of_reference(PLUGIN, None, None).await?,
         schedulers,
         releases: wanted.releases.to_vec(),
@@ -82,7 +82,7 @@ pub async fn prepare(
 }
 
 impl Wanted<'_> {
-    /// A scheduler that the user gave needs none.
+    /// Returns the components to build. A scheduler that the user gave needs none.
     fn components(&self, built: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
         let pinned: BTreeSet<_> =
             built.iter().filter(|scheduler| !self.given.contains_key(scheduler)).copied().collect();
@@ -90,7 +90,7 @@ impl Wanted<'_> {
     }
 }
 
-/// `None` if the scheduler does not run as Deployments.
+/// Returns `None` if the scheduler does not run as Deployments.
 async fn deployed(
     scheduler: Scheduler,
     given: Option<&Arc<GivenScheduler>>,
@@ -102,7 +102,7 @@ async fn deployed(
             Some(given) => given.program(name).map(|program| &program.path),
             None => Some(&toolbox.get(name)?.path),
         };
-        // The user may not have given an optional program.
+        // The user may have left out an optional program.
         if let Some(path) = path {
             images.push(images::of_program(name, path, Some(NOBODY)).await?);
         }
@@ -154,7 +154,7 @@ async fn check_host(wanted: &Wanted<'_>, built: &BTreeSet<Scheduler>) -> Result<
     }
     let not_given = components.into_iter().filter_map(|component| to_build_for(component, wanted.overrides));
     let mut checks = preflight::checks(&Toolbox::to_build(not_given).await).await;
-    // Cargo always links the GPU plugin, and for a new node image also the pause program.
+    // Cargo always links the GPU plugin and, for a new node image, also the pause program.
     checks.push(Check::new("cargo", images::can_link().await));
     if !wanted.releases.is_empty() || wanted.operator.is_some() {
         checks.push(Check::new("helm", Helm::on_path().version().await));

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::ClusterError;
 
-/// How long containers of loaded images may take to become ready.
+/// How long pods of loaded images may take to become ready.
 pub(super) const ROLLOUT: Duration = Duration::from_secs(90);
-/// Starts after helm returns, and includes the pull of the images.
+/// How long pods of a chart may take to become ready after helm returns, including image pulls.
 pub(super) const CHART_ROLLOUT: Duration = Duration::from_secs(300);
 
-/// Adds the status of the namespace's pods to a failure of Helm, which itself reports only a timeout.
+/// Adds the status of the namespace's pods to an error of Helm, because Helm reports only a timeout.
 pub(super) async fn with_status_of_pods<T>(
     result: Result<T, ProgramError>,
     client: &Client,
@@ -30,7 +30,7 @@ pub(super) async fn with_status_of_pods<T>(
     }
 }
 
-/// Every replica must have the current template. A timeout reports the status of the pods.
+/// Waits until every replica is ready with the current template. A timeout reports the status of the pods.
 pub(super) async fn deployment_ready(
     client: &Client,
     namespace: &str,
@@ -87,7 +87,7 @@ async fn not_rolled_out(client: &Client, namespace: &str, what: String, limit: D
     ClusterError::NotReady { what, seconds: limit.as_secs(), last }
 }
 
-/// The status of a namespace's pods that do not run, and the end of each pod's log.
+/// Returns the status of the namespace's pods that do not run, each with the end of its log.
 async fn status_of_pods(client: &Client, namespace: &str) -> String {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let mut lines = Vec::new();

@@ -17,7 +17,7 @@ pub struct KindSpec {
     pub config: Value,
     pub operator: UnderTest,
     pub plugin_image: Image,
-    /// The schedulers that run as Deployments of images built here. The node image contains kube-scheduler.
+    /// The schedulers that run as Deployments of images built here. kube-scheduler is part of the node image.
     pub schedulers: Vec<DeployedScheduler>,
     pub releases: Vec<Release>,
     pub controller: ControllerSpec,

@@ -12,10 +12,10 @@ pub(super) struct Apiserver<'a> {
     pub client_ca: &'a Path,
     pub tokens: &'a Path,
     pub serving: &'a KeyFiles,
-    /// Signs and verifies service account tokens.
+    /// Keys to sign and verify service account tokens.
     pub service_account: &'a ServiceAccountKeys,
     pub gates: &'a Gates,
-    /// API versions that are off by default, as `group/version`.
+    /// API versions that are disabled by default, as `GROUP/VERSION`.
     pub runtime_config: &'a [String],
     pub watch_cache: bool,
     pub audit_policy: &'a Path,
@@ -26,9 +26,10 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
     let mut args = vec![
         format!("--etcd-servers=http://127.0.0.1:{}", of.etcd_port),
         "--bind-address=127.0.0.1".into(),
-        // Without it, kube-apiserver looks for a default route, and ends on a machine that has none.
+        // Without this flag, kube-apiserver looks for a default route, and exits on a machine that has none.
         "--advertise-address=127.0.0.1".into(),
-        // The endpoints of the Service `kubernetes` cannot have a loopback address.
+        // Without this flag, kube-apiserver reconciles the endpoints of the Service `kubernetes`, which
+        // cannot have a loopback address.
         "--endpoint-reconciler-type=none".into(),
         format!("--secure-port={}", of.port),
         format!("--client-ca-file={}", of.client_ca.display()),
@@ -43,7 +44,7 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         // Pods here need no token. KWOK's nodes are Ready from the start, so they need no `not-ready` taint.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
-    // Without these limits, a request never waits for requests of other clients.
+    // Disable these limits, so that no request waits for requests of other clients.
     let unlimited =
         ["enable-priority-and-fairness=false", "max-requests-inflight=0", "max-mutating-requests-inflight=0"];
     args.extend(unlimited.map(|flag| format!("--{flag}")));

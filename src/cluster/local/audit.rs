@@ -1,6 +1,6 @@
-//! The API server's audit log shows which scheduler bound a pod, because each has its own user. It also has
-//! writes that changed nothing or were rejected. The API server writes a line when it answers the request,
-//! moments after a watch has delivered the result.
+//! Reads the audit log of the API server. The log shows which scheduler bound a pod, because each scheduler
+//! has its own user. It also has writes that changed nothing or were rejected. The API server writes a line
+//! when it answers the request, moments after a watch has delivered the result.
 
 use std::path::Path;
 
@@ -25,23 +25,23 @@ pub struct Forbidden {
     pub action: String,
 }
 
-/// Whether it succeeded or not.
+/// A write request of the operator, successful or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorWrite {
     /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
     pub group: String,
-    /// Plural, with the subresource.
+    /// The plural, and the subresource after a slash.
     pub resource: String,
     pub name: String,
     pub code: u64,
     pub at: Timestamp,
 }
 
-/// Records bindings, the writes of `operators`, and all requests of `audited`.
+/// Returns the audit policy. It records bindings, the writes of `operators`, and all requests of `audited`.
 pub(super) fn policy(operators: &[String], audited: &[&str]) -> Value {
     let resources = |group: &str, names: &[&str]| json!({"group": group, "resources": names});
-    // No clause covers writes of these.
+    // No clause covers writes to these resources.
     let excepted = [
         resources("", &["events"]),
         resources("events.k8s.io", &["events"]),
@@ -78,12 +78,13 @@ pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
     ]
 }
 
-/// The bindings in a namespace, in the order of the requests. Skips an incomplete last line.
+/// Returns the bindings in a namespace, in the order of the requests. Skips an incomplete last line.
 pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
     Ok(bindings_in(&read(log)?, namespace))
 }
 
-/// Requests that were rejected because of missing rights, in any namespace, without duplicates.
+/// Returns the requests of these users that were rejected because of missing rights, in any namespace,
+/// without duplicates.
 pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
     let text = read(log)?;
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -101,7 +102,7 @@ pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, Cl
     Ok(found)
 }
 
-/// The writes of these users in a namespace since this time, in the order of the requests.
+/// Returns the writes of these users in a namespace since this time, in the order of the requests.
 pub(super) fn operator_writes(
     log: &Path,
     operators: &[String],
@@ -120,7 +121,7 @@ fn read(log: &Path) -> Result<String, ClusterError> {
 }
 
 fn events(text: &str, namespace: &str) -> impl Iterator<Item = Value> {
-    // Most lines belong to other cases. Skip them without parsing.
+    // Skip lines of other cases, which are the majority, without parsing them.
     let finder = memmem::Finder::new(namespace).into_owned();
     let lines = text.lines().filter(move |line| finder.find(line.as_bytes()).is_some());
     let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());

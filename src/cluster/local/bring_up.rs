@@ -1,5 +1,6 @@
-//! A scheduler waits indefinitely for missing CRDs, so all CRDs are installed first. The garbage collector
-//! looks for new kinds only every 30 s, so kube-controller-manager starts after that.
+//! Starts the control plane in order. All CRDs are installed before the schedulers start, because a scheduler
+//! waits indefinitely for a missing CRD. kube-controller-manager starts after the CRDs, because its garbage
+//! collector looks for new kinds only every 30 s.
 
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,9 @@ use crate::{ClusterError, SchedulerFailure, access, deploy, rights_of_all};
 const CLUSTER_MIB: u64 = 1024;
 
 impl LocalCluster {
-    /// Continues without a scheduler that does not become ready ([`LocalCluster::failed_schedulers`]), except
-    /// kube-scheduler. Any other failure kills all processes.
+    /// Starts a control plane. Continues without a scheduler that does not become ready
+    /// ([`LocalCluster::failed_schedulers`]), unless it is kube-scheduler. Any other failure kills all
+    /// processes.
     pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
         home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
         let home = ClusterHome::take(name)?;
@@ -64,7 +66,8 @@ impl LocalCluster {
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
             join_all(cluster.starting().into_iter().map(|scheduler| cluster.start_scheduler(scheduler)));
-        // The trainer checks only once which CRDs of schedulers exist, so it starts after they are installed.
+        // The trainer checks only once which CRDs of schedulers exist, so it starts after the CRDs are
+        // installed.
         let (controller, trainer, _) =
             join3(cluster.start_controller(), cluster.start_trainer(), schedulers).await;
         controller.and(trainer)?;
@@ -146,7 +149,7 @@ impl LocalCluster {
         }
     }
 
-    /// Continues without a scheduler: kills its processes and records the reason with the end of their logs.
+    /// Gives up a scheduler: kills its processes, and records the reason with the last lines of their logs.
     async fn give_up(&self, scheduler: Scheduler, error: ClusterError) {
         let has_log = matches!(error.program(), Some(ProgramError::Process { .. }));
         let mut failure = SchedulerFailure::from(error);

@@ -1,7 +1,7 @@
 //! One certificate authority per cluster, and one identity per component with a token and a certificate.
 //!
 //! Direct connections use tokens, because the API server verifies a client certificate with every request,
-//! which took a twentieth of its processor time. Only connections through a fault proxy use certificates.
+//! which took 5 % of its processor time. Only connections through a fault proxy use certificates.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,7 +17,8 @@ use sha2::{Digest, Sha256};
 
 use crate::ClusterError;
 
-/// In a certificate, the common name is the user and the organisation is the group.
+/// A user and group of the API server. In a certificate, the common name is the user and the organization is
+/// the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity<'a> {
     pub file: &'a str,
@@ -32,13 +33,13 @@ pub(super) const CERTIFICATE: &str = "certificate";
 
 pub(super) const ADMIN: Identity<'static> =
     Identity { file: "admin", user: "grove-conformance", group: Some("system:masters") };
-/// Each of its controllers uses a service account.
+/// The controllers of kube-controller-manager each use a service account.
 pub(super) const CONTROLLER_MANAGER: Identity<'static> =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
-/// KWOK acts as every kubelet.
+/// KWOK acts as the kubelet of every node.
 pub(super) const KWOK: Identity<'static> =
     Identity { file: "kwok", user: "kwok", group: Some("system:masters") };
-/// The reference operator uses the service account that its RBAC binds.
+/// The service account that the RBAC of the reference operator names.
 pub(super) const CONTROLLER: Identity<'static> = Identity {
     file: "grove-backend-controller",
     user: "system:serviceaccount:grove-system:grove-backend-controller",
@@ -96,7 +97,7 @@ impl Authority {
         self.folder.join("ca.crt")
     }
 
-    /// A serving certificate for loopback and the given names.
+    /// Creates a serving certificate for loopback and the given names.
     pub(super) fn serving(&self, name: &str, names: &[&str]) -> Result<KeyFiles, ClusterError> {
         let names: Vec<String> =
             names.iter().chain(&["127.0.0.1", "localhost"]).map(|n| (*n).to_owned()).collect();
@@ -113,7 +114,8 @@ impl Authority {
         Ok(files)
     }
 
-    /// `service-account.key` signs, `service-account.pub` verifies.
+    /// Creates the key pair for service account tokens: `service-account.key` signs, and
+    /// `service-account.pub` verifies.
     pub(super) fn service_account_keys(&self) -> Result<ServiceAccountKeys, ClusterError> {
         let keys = ServiceAccountKeys {
             private: self.folder.join("service-account.key"),
@@ -125,12 +127,13 @@ impl Authority {
         Ok(keys)
     }
 
-    /// The file with the tokens of all kubeconfigs, in the format of kube-apiserver.
+    /// Returns the path of the file with the tokens of all kubeconfigs, in the format of kube-apiserver.
     pub(super) fn tokens(&self) -> PathBuf {
         self.folder.join("tokens.csv")
     }
 
-    /// Its user [`TOKEN`] has a token, and its user [`CERTIFICATE`] a client certificate.
+    /// Writes a kubeconfig. Its user [`TOKEN`] has a token, and its user [`CERTIFICATE`] has a client
+    /// certificate.
     pub(super) fn kubeconfig(&self, identity: Identity<'_>, server: &str) -> Result<PathBuf, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, identity.user);

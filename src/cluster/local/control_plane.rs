@@ -1,5 +1,6 @@
-//! An API server cannot read objects that are stored in a version that it does not know. Kubernetes requires
-//! that the administrator deletes them before the upgrade. The harness does that.
+//! Replaces the control plane in an upgrade of Kubernetes. An API server cannot read objects that are stored
+//! in a version that it does not know. Kubernetes requires that the administrator deletes such objects before
+//! the upgrade, so the harness does.
 
 use conformance_contract::kinds::{KINDS, Kind};
 use conformance_contract::scheduler::Scheduler;
@@ -11,12 +12,12 @@ use serde_json::Value;
 use super::LocalCluster;
 use crate::{ClusterError, deploy};
 
-/// In the order of their start: the API server must not be older than the others.
+/// The replaced parts, in their start order: the API server must not be older than the others.
 const REPLACED: [Part; 3] = [Part::Apiserver, Part::ControllerManager, Part::KUBE_SCHEDULER];
 
 impl LocalCluster {
-    /// Deletes gang resources that the new control plane cannot read, even if pods use them. Returns whether
-    /// there were any. Does nothing if the control plane is not replaced.
+    /// Deletes the gang resources that the new control plane cannot read, even if pods use them. Returns
+    /// whether any existed. Does nothing if the control plane is not replaced.
     pub async fn delete_dropped_objects(&self) -> Result<bool, ClusterError> {
         let client = self.client();
         let mut any = false;
@@ -28,7 +29,8 @@ impl LocalCluster {
             for mut object in list["items"].as_array_mut().map(std::mem::take).unwrap_or_default() {
                 object["apiVersion"] = kind.api_version.into();
                 object["kind"] = kind.kind().into();
-                // The finalizer of a PodGroup stays as long as its pods, which must not be deleted.
+                // The finalizer of a PodGroup remains until its pods are deleted, and these pods must keep
+                // running.
                 deploy::delete_despite_finalizers(&client, &object).await?;
                 any = true;
             }
@@ -52,7 +54,7 @@ impl LocalCluster {
     }
 }
 
-/// The kinds that the current control plane stores in a version that the next one does not know.
+/// Returns the kinds that the current control plane stores in a version that the next one does not know.
 fn dropped_kinds(spec: &ClusterSpec) -> Vec<Kind> {
     let next = spec.upgrade.as_ref().and_then(|upgrade| upgrade.control_plane.as_ref());
     let Some(next) = next else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Only the controllers that a run needs.
+//! Starts kube-controller-manager with only the controllers that a run needs.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use conformance_install::cluster_spec::Gates;
 
 use super::certs::KeyFiles;
 
-/// The API server adds a finalizer to every `scheduling.k8s.io` PodGroup. Only this controller removes it.
+/// The controller that removes the finalizer that the API server adds to every `scheduling.k8s.io` PodGroup.
 pub(super) const PODGROUP_PROTECTION: &str = "podgroup-protection-controller";
 
 const CONTROLLERS: [&str; 11] = [
@@ -47,13 +47,14 @@ pub(super) fn args(
         format!("--root-ca-file={}", ca.display()),
         format!("--tls-cert-file={}", serving.certificate.display()),
         format!("--tls-private-key-file={}", serving.key.display()),
-        // By default 20 per second, and garbage collection of 1,000 objects takes almost a minute.
+        // With the default of 20 requests per second, garbage collection of 1,000 objects takes almost a
+        // minute.
         "--kube-api-qps=1000".into(),
         "--kube-api-burst=2000".into(),
         "--concurrent-gc-syncs=20".into(),
         format!("--controllers={controllers}"),
     ];
-    // kube-controller-manager does not know the scheduler's gates.
+    // Pass only these gates, because kube-controller-manager does not know the scheduler's gates.
     args.extend(gates.only(&["GenericWorkload", "WorkloadWithJob"]).flag());
     args
 }

@@ -1,4 +1,5 @@
-//! One member, without TLS on loopback. It does not fsync: a power failure may lose a test cluster.
+//! A single etcd member without TLS on loopback. Without fsync, a power failure may destroy the data of a
+//! test cluster.
 
 use std::path::Path;
 

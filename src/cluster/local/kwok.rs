@@ -1,4 +1,5 @@
-//! Nodes are created Ready ([`crate::nodes`]), so no stage makes them Ready.
+//! KWOK's stages. No stage makes nodes Ready, because the harness creates nodes that are Ready
+//! ([`crate::nodes`]).
 
 use std::path::Path;
 

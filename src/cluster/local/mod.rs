@@ -1,6 +1,6 @@
 //! A control plane of local processes: etcd, kube-apiserver, kube-controller-manager, the schedulers, KWOK
 //! and the operator under test. Control planes share no loopback ports, CA, credentials or folder. A case can
-//! stop any [`Part`], and start it again, with other settings or behind a fault proxy (`proxied`).
+//! stop any [`Part`], and start it again with other settings or behind a fault proxy (`proxied`).
 
 mod apiserver;
 mod audit;
@@ -46,7 +46,7 @@ use rustix::process::Signal;
 use super::node_pools::NodePools;
 use super::{ClusterError, SchedulerFailure};
 
-/// The processes that the harness started and has not stopped. Dropping this kills them.
+/// The running processes that the harness started. Dropping this value kills them.
 #[derive(Default)]
 struct Processes(Mutex<BTreeMap<Part, Process>>);
 
@@ -57,7 +57,7 @@ enum NotReady {
     Ended(SchedulerFailure),
 }
 
-/// Dropping it kills its processes; [`LocalCluster::stop`] shuts it down in order.
+/// Dropping this value kills the processes; [`LocalCluster::stop`] shuts them down in order.
 pub struct LocalCluster {
     home: ClusterHome,
     programs: Programs,
@@ -69,7 +69,7 @@ pub struct LocalCluster {
     node_pools: NodePools,
     /// The length of the operator's log when the operator was last started.
     operator_log_from: AtomicU64,
-    /// From the first process until the operator is ready and each scheduler is ready or has failed.
+    /// Time from the first process until the operator is ready and each scheduler is ready or has failed.
     pub ready_in: Duration,
     rights_of_all: Vec<serde_json::Value>,
 }
@@ -99,7 +99,7 @@ impl LocalCluster {
         self.logs().join(format!("{name}.log"))
     }
 
-    /// Includes changes by [`LocalCluster::respecify`].
+    /// Returns the current specification, including changes by [`LocalCluster::respecify`].
     pub fn spec(&self) -> ClusterSpec {
         self.spec.lock().clone()
     }
@@ -108,7 +108,7 @@ impl LocalCluster {
         change(&mut self.spec.lock());
     }
 
-    /// The parts of the spec, except those of schedulers that never became ready.
+    /// Returns the parts of the specification, except those of schedulers that never became ready.
     pub fn parts(&self) -> Vec<Part> {
         let not_ready = self.not_ready.lock().clone();
         let has_failed = |part: &Part| {
@@ -118,7 +118,8 @@ impl LocalCluster {
         self.spec().parts().filter(|part| !has_failed(part)).collect()
     }
 
-    /// The schedulers other than kube-scheduler that did not become ready or have exited by themselves.
+    /// Returns the schedulers other than kube-scheduler that did not become ready or have exited by
+    /// themselves.
     pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, SchedulerFailure> {
         for (scheduler, part) in self.ended_schedulers() {
             let death = self.running_parts().get(&part).and_then(Process::death);
@@ -141,7 +142,7 @@ impl LocalCluster {
         matches!(self.not_ready.lock().get(&scheduler), Some(NotReady::Ended(_)))
     }
 
-    /// Omits those whose failure is already recorded.
+    /// Returns the schedulers that have exited by themselves and whose failure is not recorded yet.
     fn ended_schedulers(&self) -> Vec<(Scheduler, Part)> {
         let not_ready = self.not_ready.lock().clone();
         let running = self.running_parts();
@@ -150,17 +151,19 @@ impl LocalCluster {
         others.filter(|(of, _)| *of != Scheduler::KUBE && !not_ready.contains_key(of)).collect()
     }
 
-    /// From the audit log. A watch may deliver the pod a moment before the log has the binding.
+    /// Returns the bindings in the audit log. A watch may deliver a bound pod a moment before the log has its
+    /// binding.
     pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
         audit::bindings(&self.layout.audit_log(), namespace)
     }
 
-    /// The requests that the API server rejected because a user that runs TrainJobs lacks rights.
+    /// Returns the requests that the API server rejected because a user that handles TrainJobs lacks rights.
     pub fn forbidden(&self) -> Result<Vec<Forbidden>, ClusterError> {
         audit::forbidden(&self.layout.audit_log(), &self.spec().audited_users())
     }
 
-    /// From the audit log, including writes that changed nothing or were rejected, without Leases and Events.
+    /// Returns the operator's writes in the audit log. They include writes that changed nothing or were
+    /// rejected, but no writes to Leases and Events.
     pub fn operator_writes(
         &self,
         namespace: &str,
@@ -174,14 +177,14 @@ impl LocalCluster {
         self.running_parts().values().filter_map(Process::resident_bytes).sum()
     }
 
-    /// The first part that has exited by itself, except schedulers without which the cluster continues
-    /// ([`LocalCluster::failed_schedulers`]).
+    /// Returns the first part that has exited by itself. Schedulers without which the cluster continues do
+    /// not count ([`LocalCluster::failed_schedulers`]).
     pub fn dead(&self) -> Option<ClusterError> {
         let part = *self.dead_parts().first()?;
         self.running_parts().get(&part).and_then(Process::death).map(Into::into)
     }
 
-    /// `None` if another part has exited too: that may be the cause.
+    /// Returns how the operator exited, or `None` if another part has also exited and may be the cause.
     pub fn operator_death(&self) -> Option<ClusterError> {
         if self.dead_parts() != [Part::Controller] {
             return None;
@@ -221,7 +224,8 @@ impl LocalCluster {
         Ok(())
     }
 
-    /// SIGKILL, or SIGTERM with 5 s of grace. False if the part did not exit in time.
+    /// Stops a part with SIGKILL, or with SIGTERM and 5 s of grace. Returns false if the part did not exit in
+    /// time.
     pub async fn stop_part(&self, part: Part, signal: Signal) -> bool {
         let process = self.running_parts().remove(&part);
         match process {
@@ -234,7 +238,7 @@ impl LocalCluster {
         }
     }
 
-    /// The part must exit by itself within `limit`. Returns the exit code. The part then counts as stopped.
+    /// Waits until the part exits by itself, and returns its exit code. The part then counts as stopped.
     pub async fn ended(&self, part: Part, limit: Duration) -> Result<Option<i32>, ClusterError> {
         let Some(process) = self.running_parts().remove(&part) else { return Ok(None) };
         if tokio::time::timeout(limit, process.wait()).await.is_ok() {
@@ -249,7 +253,7 @@ impl LocalCluster {
         })
     }
 
-    /// Returns once it is ready.
+    /// Restarts the operator, and returns once it is ready.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::KILL).await;
         self.respecify(|cluster| cluster.controller = spec);
@@ -257,7 +261,8 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// If the operator exits before it is ready, returns how. The operator then counts as stopped.
+    /// Restarts the operator. If it exits before it is ready, returns how it exited. It then counts as
+    /// stopped.
     pub async fn restart_controller_or_exit(
         &self,
         spec: ControllerSpec,
@@ -265,7 +270,8 @@ impl LocalCluster {
         self.stop_part(Part::Controller, Signal::KILL).await;
         self.respecify(|cluster| cluster.controller = spec);
         self.start_part(Part::Controller).await?;
-        // A running part that has exited would be a failure of the cluster.
+        // Remove the process from the running parts, because the exit of a running part is a failure of the
+        // cluster.
         let Some(process) = self.running_parts().remove(&Part::Controller) else { return Ok(None) };
         let ready = tokio::select! {
             biased;
@@ -280,7 +286,7 @@ impl LocalCluster {
         self.running_parts().get(&part).map(|process| process.pid)
     }
 
-    /// SIGTERM for the operator, SIGKILL for the other parts. Removes the folder unless `keep`.
+    /// Stops the operator with SIGTERM and the other parts with SIGKILL. Removes the folder unless `keep`.
     pub async fn stop(&self, keep: bool) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::TERM).await;
         let parts: Vec<_> = Part::all().collect();
@@ -293,7 +299,7 @@ impl LocalCluster {
         Ok(())
     }
 
-    /// Waits until all parts have ended. Removes the folder unless `keep`.
+    /// Kills all parts and waits until they have exited. Removes the folder unless `keep`.
     pub async fn kill(&self, keep: bool) -> Result<(), ClusterError> {
         let processes = std::mem::take(&mut *self.running_parts());
         for process in processes.values() {

@@ -13,7 +13,8 @@ use crate::plain_http::{get, plain_client};
 const TAIL: usize = 15;
 
 impl LocalCluster {
-    /// The webhooks must answer too. Returns the answer or the log line that shows readiness.
+    /// Waits until the operator is ready and its webhooks answer. Returns the response or the log line that
+    /// shows readiness.
     pub(super) async fn operator_ready(&self, operator: &Operator) -> Result<String, ClusterError> {
         let home = self.layout.operator_home(operator)?;
         let name = &operator.description.name;

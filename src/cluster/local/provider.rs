@@ -87,10 +87,10 @@ impl Provider for LocalCluster {
                 files.push((path, length));
             }
         }
-        // The new operator of an upgrade creates its log when it starts.
+        // Include the log of the new operator of an upgrade, which is created when that operator starts.
         let next = spec.upgrade.map(|upgrade| self.controller_log(upgrade.to.as_deref()));
         files.extend(next.filter(|next| files.iter().all(|(path, _)| path != next)).map(|next| (next, 0)));
-        // A fault proxy creates its log when a case starts the proxy.
+        // Include the logs of fault proxies, which are created when a case starts a proxy.
         for part in parts {
             let path = self.fault_log(part);
             let length = length(&path).unwrap_or(0);
@@ -119,7 +119,7 @@ impl Provider for LocalCluster {
     }
 
     async fn end(&self, keep: bool) -> Result<(), ClusterError> {
-        // Keep the logs of a part that exited by itself, because the report names them.
+        // Keep the logs if a part exited by itself, because the report refers to them.
         let failed = self.dead().is_some() || !self.failed_schedulers().is_empty();
         self.stop(keep || failed).await
     }

@@ -1,4 +1,5 @@
-//! One fault proxy per part and so per identity. It keeps its rules when the part is restarted.
+//! Fault proxies between parts and the API server: one per part, and so one per identity. A proxy keeps its
+//! rules when its part is restarted.
 
 use std::collections::btree_map::Entry;
 use std::fmt::Display;
@@ -17,7 +18,8 @@ use super::certs::{CERTIFICATE, TOKEN};
 use crate::ClusterError;
 
 impl LocalCluster {
-    /// Starts the proxy at the first call. A part in [`ClusterSpec::proxied`] uses it from its next start on.
+    /// Returns the proxy of a part, and starts it at the first call. A part in [`ClusterSpec::proxied`] uses
+    /// its proxy from its next start on.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
         let missing = || ProgramError::NoProgram {
             program: format!("a fault proxy of {}, which does not use the API server", part.program()),
@@ -99,7 +101,7 @@ fn identity(configuration: &Value) -> Result<Credentials, ClusterError> {
     Ok(Credentials { certificate: pem("client-certificate-data")?, key: pem("client-key-data")? })
 }
 
-/// Writes nothing if the kubeconfig has this server already.
+/// Replaces the server in a kubeconfig. Writes nothing if the kubeconfig already has this server.
 fn set_server(kubeconfig: &Path, server: &str, user: &str) -> Result<(), ClusterError> {
     let mut configuration = configuration(kubeconfig)?;
     let current = &mut configuration["clusters"][0]["cluster"]["server"];

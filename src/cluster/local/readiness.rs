@@ -10,13 +10,13 @@ use super::LocalCluster;
 use crate::ClusterError;
 use crate::plain_http::{get, plain_client};
 
-/// How long a part of the control plane may take.
+/// How long a part of the control plane may take to become ready.
 const CONTROL_PLANE: Duration = Duration::from_secs(60);
-/// How long a scheduler may take before the cluster continues without it.
+/// How long a scheduler may take to become ready before the cluster continues without it.
 const SCHEDULER: Duration = Duration::from_secs(30);
 
 impl LocalCluster {
-    /// Fails early if a part exits.
+    /// Waits until the API server is ready. Fails early if a part exits.
     pub async fn apiserver_ready(&self) -> Result<(), ClusterError> {
         ready("the API server", &self.client(), "/readyz", CONTROL_PLANE, || self.dead()).await.map(drop)
     }
@@ -31,7 +31,7 @@ impl LocalCluster {
         })
     }
 
-    /// Returns its message. Fails early if a part exits.
+    /// Waits until the operator is ready, and returns its readiness message. Fails early if a part exits.
     pub async fn controller_ready(&self) -> Result<String, ClusterError> {
         if let Some(operator) = &self.spec().operator {
             return self.operator_ready(operator).await;
@@ -40,7 +40,7 @@ impl LocalCluster {
         ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
     }
 
-    /// Fails early if one of its processes exits.
+    /// Waits until the scheduler is ready. Fails early if one of its processes exits.
     pub async fn scheduler_ready(&self, scheduler: Scheduler) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
         let dead = || {

@@ -18,8 +18,8 @@ use super::controller::{self, ControllerPorts};
 use super::{apiserver, audit, controller_manager, etcd, kwok, operator_home};
 use crate::ClusterError;
 
-/// Go copies a goroutine's stack whenever it grows, which took a twentieth of the processor time. With
-/// `adaptivestackstart`, a stack starts at the average size.
+/// Environment of the Go programs. Go copies a goroutine's stack whenever it grows, which took 5 % of the
+/// processor time. With `adaptivestackstart`, new stacks have the average size.
 fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, String)> {
     let variables = spec.memory.go_variables(part, spec.schedulers.len());
     variables.into_iter().chain([("GODEBUG".to_owned(), "adaptivestackstart=1".to_owned())])
@@ -28,7 +28,7 @@ fn go_runtime(spec: &ClusterSpec, part: Part) -> impl Iterator<Item = (String, S
 #[derive(Debug, Clone)]
 pub struct Programs {
     pub toolbox: Toolbox,
-    /// The programs of the control plane that an upgrade replaces, with its version.
+    /// The version and the programs of the control plane that an upgrade replaces.
     pub replaced: Option<(Kubernetes, Toolbox)>,
     pub launcher: Launcher,
     pub controller: OwnProgram,
@@ -36,7 +36,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// `program` is a `grove-conformance` executable.
+    /// Uses `program`, a `grove-conformance` executable, for all of the suite's own programs.
     pub fn within(toolbox: Toolbox, program: &Path) -> Self {
         Self {
             toolbox,
@@ -66,7 +66,7 @@ pub(super) struct Layout {
     kwok: Port,
     _controller_ports: [Port; 3],
     pub controller: ControllerPorts,
-    /// Serving certificate for loopback, for the API server, the operator and fault proxies.
+    /// Serving certificate for loopback, which the API server, the operator and the fault proxies use.
     pub serving: KeyFiles,
     /// PEM.
     pub ca_bundle: String,
@@ -82,6 +82,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Reserves the ports, and creates the certificates, kubeconfigs and folders of all parts.
     pub(super) fn new(folder: &Path, spec: &ClusterSpec) -> Result<Self, ClusterError> {
         let api = ports::reserve()?;
         let controller_ports = [ports::reserve()?, ports::reserve()?, ports::reserve()?];
@@ -142,7 +143,8 @@ impl Layout {
         })
     }
 
-    /// Flags for the operator's manifests: webhooks at its port, verified with the cluster's CA.
+    /// Returns flags for the operator's manifests: the webhooks use the operator's port, verified with the
+    /// cluster's CA.
     pub(super) fn webhook_flags(&self) -> [String; 2] {
         let url = format!("--webhook-url=https://127.0.0.1:{}", self.controller.webhook);
         [url, format!("--ca-bundle={}", self.ca.display())]
@@ -192,7 +194,7 @@ impl Layout {
         self.processes.get(&part).map(|(home, _)| home).ok_or_else(missing)
     }
 
-    /// Writes the part's configuration file if it has one.
+    /// Returns how to start the part. Writes its configuration file, if it has one.
     pub(super) fn process(
         &self,
         part: Part,
@@ -222,7 +224,8 @@ impl Layout {
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
     }
 
-    /// The arguments and the environment of a part, except the controller of another operator.
+    /// Returns the arguments and environment of a part, unless the part is an operator other than the
+    /// reference operator.
     fn command(&self, part: Part, spec: &ClusterSpec) -> Result<Command, ClusterError> {
         let config = self.folder.join("config");
         let args = match part {

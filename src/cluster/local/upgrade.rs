@@ -1,5 +1,5 @@
-//! As an upgrade of the chart does: applies the new operator's objects over the old ones. In an upgrade of
-//! Kubernetes, the control plane is replaced while the operator is stopped.
+//! Upgrades the operator as a Helm upgrade does: applies the new operator's objects over the old ones. In an
+//! upgrade of Kubernetes, the harness replaces the control plane while the operator is stopped.
 
 use conformance_install::part::Part;
 use conformance_programs::ProgramError;
@@ -9,11 +9,13 @@ use serde_json::Value;
 use super::LocalCluster;
 use crate::{ClusterError, deploy};
 
-/// Webhooks without a server would reject every write. Other leftover objects are harmless.
+/// The kinds of old objects that are deleted. Webhooks without a server would block every write; other
+/// leftovers are harmless.
 const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 impl LocalCluster {
-    /// The caller starts the new operator: [`LocalCluster::start_part`]. Fails if the spec has no upgrade.
+    /// Upgrades everything but does not start the new operator; the caller calls
+    /// [`LocalCluster::start_part`]. Fails if the specification has no upgrade.
     pub async fn begin_upgrade(&self) -> Result<(), ClusterError> {
         let upgrade = self.spec().upgrade.ok_or(ProgramError::NoProgram {
             program: "an operator to upgrade to".into(),

@@ -1,4 +1,5 @@
-//! An operator's webhooks must answer with TLS and the trust of the API server: only the cluster's CA.
+//! Checks that an operator's webhooks answer over TLS. The client trusts only the cluster's CA, as the API
+//! server does.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,8 @@ use crate::plain_http::NoAnswer;
 const LIMIT: Duration = Duration::from_secs(15);
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Retries until all answer, or `has_exited`. Returns the URL of the first that does not, and the error.
+/// Retries until all webhooks answer or the operator `has_exited`. Returns the URL and the error of the first
+/// webhook that does not answer.
 pub(super) async fn silent_webhook(
     operator: &Operator,
     home: &OperatorHome,
@@ -38,7 +40,7 @@ pub(super) async fn silent_webhook(
     Ok(None)
 }
 
-/// The request is not an AdmissionReview, so every response except 404 counts as an answer.
+/// Sends a request without an AdmissionReview, so every response except 404 counts as an answer.
 async fn probe(client: &Client, path: &str) -> Result<(), NoAnswer> {
     let request = http::Request::post(path).body(Body::empty())?;
     match tokio::time::timeout(ANSWER, client.send(request)).await {

@@ -14,27 +14,27 @@ use super::pods::{Stage, failure_of, has_ended, share, stage};
 use super::{CONTAINER, SuiteRun};
 use crate::ClusterError;
 
-/// Includes the pull of the image.
+/// How long a pod may take to start, including the pull of its image.
 const START: Duration = Duration::from_secs(300);
 /// How long a pod may wait for a reason that rarely resolves itself. Also the limit for the remaining logs.
 const HOPELESS: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_secs(1);
 
 pub trait Follower: Send + Sync {
-    /// Shares are numbered from 0.
+    /// Receives a line of a share's pod. Shares are numbered from 0.
     fn line(&self, share: usize, text: &str);
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// Why the last pod of a share failed, by share. Shares whose last pod succeeded have no entry.
+    /// Why the last pod of each failed share failed. Shares whose last pod succeeded have no entry.
     pub failed: BTreeMap<usize, String>,
     pub job: Option<String>,
 }
 
 #[derive(Default)]
 struct Progress {
-    /// By pod.
+    /// The stage of each pod.
     stages: BTreeMap<String, Stage>,
     followed: BTreeSet<String>,
     /// The share of each waiting pod, and when it was first seen.
@@ -103,7 +103,7 @@ impl Progress {
             Stage::Runs(node) => follower.line(share, &format!("pod {name} runs on {node}")),
             Stage::Succeeded => {
                 self.ended.failed.remove(&share);
-                follower.line(share, "its results are stored");
+                follower.line(share, "the results of the pod are stored");
             }
             Stage::Failed(reason) => {
                 self.ended.failed.insert(share, reason.clone());
@@ -129,7 +129,7 @@ impl Progress {
     }
 }
 
-/// A broken stream does not end the run.
+/// Forwards the log of a pod. A broken stream does not end the run.
 async fn forward_log(pods: Api<Pod>, name: String, share: usize, follower: Arc<dyn Follower>) {
     let params = LogParams { follow: true, container: Some(CONTAINER.into()), ..LogParams::default() };
     let lines = match pods.log_stream(&name, &params).await {

@@ -1,4 +1,4 @@
-//! `manifests/suite/`, renamed for the run.
+//! Reads `manifests/suite/`, and renames the objects for the run.
 
 use conformance_contract::names;
 use conformance_programs::ProgramError;
@@ -21,7 +21,7 @@ pub struct SuiteRun {
     /// The number of pods among which the cases are split.
     pub shares: usize,
     pub args: Vec<String>,
-    /// `KEY=VALUE`. The suite's pods do not run there.
+    /// Label of the nodes to lease, as `KEY=VALUE`. The suite's own pods do not run on these nodes.
     pub leased_nodes: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl SuiteRun {
         Ok(objects)
     }
 
-    /// With several shares, it is an Indexed Job.
+    /// Returns the Job of the run. With several shares, it is an Indexed Job.
     pub fn job(&self) -> Result<Value, ClusterError> {
         let text = if self.shares > 1 { INDEXED_JOB } else { JOB };
         let mut job = documents(text)?.into_iter().next().unwrap_or_default();
@@ -64,7 +64,7 @@ impl SuiteRun {
         Ok(job)
     }
 
-    /// Replaces the names in an object and in its references by the run's name.
+    /// Replaces the names in an object and in its references with the run's name.
     fn rename(&self, object: &mut Value) {
         let name = Value::from(self.name());
         object["metadata"]["name"] = name.clone();

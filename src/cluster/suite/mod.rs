@@ -1,5 +1,5 @@
-//! Runs the suite inside a cluster, as pods of a Job, one for each share of the cases. The command line sets
-//! the arguments of the pods and merges their reports.
+//! Runs the suite inside a cluster, as pods of a Job: one pod for each share of the cases. The command line
+//! sets the arguments of the pods and merges their reports.
 
 pub mod follow;
 mod manifests;
@@ -11,7 +11,8 @@ pub use manifests::SuiteRun;
 
 const CONTAINER: &str = "suite";
 
-/// The run id of a share's pod, which distinguishes the objects of the pods. Shares are numbered from 0.
+/// Returns the run id of a share's pod, which distinguishes the objects of the pods. Shares are numbered from
+/// 0.
 pub fn run_of_share(run: &str, index: usize) -> String {
     format!("{run}s{}", index + 1)
 }

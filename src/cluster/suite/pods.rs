@@ -6,6 +6,7 @@ use super::CONTAINER;
 
 /// The label that the Job controller puts on pods of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
+/// Reasons for which a container waits and that rarely resolve themselves.
 const HOPELESS: [&str; 5] = [
     "ErrImagePull",
     "ImagePullBackOff",
@@ -13,7 +14,7 @@ const HOPELESS: [&str; 5] = [
     "ErrImageNeverPull",
     "CreateContainerConfigError",
 ];
-/// Limits of the termination message in a reason. The whole log was already forwarded.
+/// Limits of the termination message in a reason. The whole log has already been forwarded.
 const LINES: usize = 5;
 const CHARACTERS: usize = 400;
 
@@ -29,7 +30,7 @@ pub(super) enum Stage {
     Failed(String),
 }
 
-/// From 0.
+/// Returns the index of the pod's share, from 0.
 pub(super) fn share(pod: &Pod) -> usize {
     pod.labels().get(INDEX).and_then(|index| index.parse().ok()).unwrap_or_default()
 }
@@ -53,7 +54,7 @@ pub(super) fn stage(pod: &Pod) -> Stage {
             let how = status.reason.unwrap_or_else(|| "it failed".into());
             return Stage::Failed(with(how, status.message.as_deref()));
         }
-        // After exit code 0, the pod counts as waiting until its phase becomes Succeeded a moment later.
+        // After exit code 0, the pod counts as waiting until its phase becomes Succeeded.
         _ => {}
     }
     if running.is_some() {
@@ -81,7 +82,7 @@ fn with(what: String, message: Option<&str>) -> String {
     if cut.is_empty() { what } else { format!("{what}: {cut}") }
 }
 
-/// Whether a Job has ended: none of its pods runs, and none will start.
+/// Whether a Job has ended: none of its pods runs, and no pod will start.
 pub(super) fn has_ended(job: &Job) -> bool {
     let conditions = job.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.into_iter().flatten().any(|condition| {

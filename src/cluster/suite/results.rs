@@ -1,6 +1,6 @@
-//! Stores the results of a pod in ConfigMaps, which take 1 MiB each. The head is written last and has the
-//! number of chunks and the digest: readers ignore chunks without a head, and the digest does not match if
-//! some chunks belong to an earlier pod of the same share.
+//! Stores the results of a pod in chunks, because a ConfigMap holds at most 1 MiB. The head is a ConfigMap
+//! with the number of chunks and their digest, and is written last. Readers ignore chunks without a head. The
+//! digest does not match if some chunks come from an earlier pod of the same share.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use sha2::{Digest, Sha256};
 
 use crate::ClusterError;
 
-/// Bytes. The rest of 1 MiB is for metadata.
+/// Bytes of a chunk. The rest of 1 MiB is for metadata.
 const CHUNK: usize = 768 * 1024;
-/// Bytes per pod. The API server's small database stores the archives of all pods.
+/// Maximum number of bytes per pod, because etcd stores the archives of all pods.
 pub const LIMIT: usize = 8 * 1024 * 1024;
 const HEAD: &str = "conformance.grove.io/results";
 const KEY: &str = "results";
@@ -23,13 +23,13 @@ const KEY: &str = "results";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
-    /// From 0.
+    /// Index of the share, from 0.
     pub index: usize,
     pub shares: usize,
     pub chunks: usize,
     /// In hexadecimal.
     pub sha256: String,
-    /// A text that lists what the archive omits to save space.
+    /// Text that lists what the archive omits to save space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
 }
@@ -74,7 +74,7 @@ fn split(index: usize, shares: usize, archive: &[u8], left_out: Option<String>) 
     (head, chunks)
 }
 
-/// Stores an archive. It replaces the archive of an earlier pod of the same share.
+/// Stores an archive, and replaces the archive of an earlier pod of the same share.
 pub async fn store(
     client: &Client,
     namespace: &str,
@@ -86,7 +86,7 @@ pub async fn store(
     let (head, chunks) = split(index, shares, archive, left_out);
     let text = serde_json::to_string(&head)
         .map_err(|error| ClusterError::api("store results", kube::Error::SerdeError(error)))?;
-    // Without a head, readers ignore the chunks.
+    // Delete the head first, because readers ignore chunks without a head.
     delete(&maps, &head_name(index)).await?;
     for chunk in &chunks {
         replace(&maps, chunk).await?;

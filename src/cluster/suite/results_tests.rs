@@ -9,7 +9,8 @@ use crate::testing::api_server;
 
 type Maps = Arc<Mutex<BTreeMap<String, Value>>>;
 
-/// An API server that stores ConfigMaps. As in a real one, creating a ConfigMap of more than 1 MiB fails.
+/// Returns a client of an API server that stores ConfigMaps. Like a real one, the server rejects a ConfigMap
+/// of more than 1 MiB.
 fn client(maps: Maps) -> Client {
     api_server(move |method, uri, body| {
         let name = uri.path().rsplit('/').next().unwrap_or_default().to_owned();

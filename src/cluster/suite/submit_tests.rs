@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::api_server;
 
-/// Grants every right except `denied`, and refuses to grant a ClusterRole if it is `strict`.
+/// Returns a client of an API server that grants every right except `denied`. If `strict`, the server rejects
+/// the ClusterRole as an escalation.
 fn client(
     denied: &'static str,
     strict: bool,

@@ -1,5 +1,5 @@
-//! Configures a leased node for a case, and restores it afterwards. No API client can set the `pods` that a
-//! kubelet advertises, so the extended resource [`SLOTS`] replaces them if their number matters.
+//! Configures a leased node for a case, and restores it afterwards. No API client can set the `pods` capacity
+//! that a kubelet advertises. If the number of pods matters, the extended resource [`SLOTS`] replaces it.
 
 use std::time::Duration;
 
@@ -13,19 +13,21 @@ use crate::nodes::NodeSpec;
 use crate::polling::{names_left, until_complete};
 use crate::{ClusterError, deploy};
 
-/// How long the plugin may take to react and the kubelet to update the node.
+/// How long the device plugin may take to react and the kubelet to update the node.
 const ADVERTISED: Duration = Duration::from_secs(30);
-/// A case may have stopped the kubelet. Conditions and taints of the node change with it.
+/// How long the restoration may take. A case may have stopped the kubelet, which also changes conditions and
+/// taints.
 const RESTORED: Duration = Duration::from_secs(60);
 /// How long a kubelet on a busy machine may take to report.
 const UNCHANGED: Duration = Duration::from_secs(10);
-/// Kubelets and controllers write to nodes too, so patches may conflict.
+/// How often a conflicting patch is tried. Kubelets and controllers write to nodes too.
 const TRIES: u32 = 5;
 /// How long the pods of an ended case may take to be deleted.
 const PODS_DELETED: Duration = Duration::from_secs(60);
 
 impl Workers {
-    /// Returns the request with the name of the node, which has [`SLOTS`] if its pods are `scarce`.
+    /// Configures a worker for a case. Returns the specification with the worker's name. The node has
+    /// [`SLOTS`] if its pods are `scarce`.
     pub(super) async fn configure(
         &self,
         worker: Worker,
@@ -42,8 +44,8 @@ impl Workers {
             self.set_slots(&worker.name, Some(node.pods)).await?;
             self.advertised(&worker.name, SLOTS, node.pods).await?;
         }
-        // Only pods of the case tolerate the taint. Pods that wait already could otherwise be bound to GPUs
-        // that the node is about to lose.
+        // Replace the taint last, so that waiting pods of the case cannot be bound to GPUs that the node is
+        // about to lose.
         if let Some(real) = &self.real {
             let labels = node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
             real.limit_free_gpus(&worker.name, node.gpus).await?;
@@ -113,7 +115,7 @@ impl Workers {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));
         until_complete(format!("the deletion of all pods on node {node}"), PODS_DELETED, || async {
-            // A watch on all pods would cost more than a few requests.
+            // Poll, because a watch on all pods would cost more than a few requests.
             let found = pods.list(&on_node).await;
             found
                 .map(|found| names_left(&found))
@@ -133,7 +135,7 @@ impl Workers {
         self.until_restored(worker, RESTORED).await
     }
 
-    /// For a node of the harness's own cluster. Skips the fields that Kubernetes itself writes.
+    /// Restores a node of the harness's own cluster, except for the fields that Kubernetes itself writes.
     async fn restore_record(&self, worker: &Worker) -> Result<(), ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let failed = |source| ClusterError::api(format!("restore node {}", worker.name), source);
@@ -152,7 +154,7 @@ impl Workers {
         Ok(())
     }
 
-    /// A timeout reports each field that differs.
+    /// Waits until the node has its recorded state. A timeout reports each field that differs.
     async fn until_restored(&self, worker: &Worker, limit: Duration) -> Result<(), ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
         let owner = if self.real.is_some() { Owner::User } else { Owner::Harness };

@@ -1,6 +1,6 @@
-//! Real nodes, leased to one case at a time. After a case, the harness restores the recorded state of a node
-//! ([`NodeState`]) and reads it back. A node that cannot be restored is never leased again. If a node differs
-//! from its record when it is leased, the case ends in an error.
+//! Real nodes, each leased to one case at a time. After a case, the harness restores the recorded state of a
+//! node ([`NodeState`]) and verifies it. A node that cannot be restored is never leased again. If a node
+//! differs from its record when it is leased, the case ends in an error.
 
 mod configuration;
 #[cfg(test)]
@@ -26,10 +26,11 @@ use crate::real_nodes::{LeasedNodes, RealNodes};
 
 /// The node label from which the fake GPU plugin reads its number of GPUs.
 pub const GPUS: &str = "conformance.grove.io/gpus";
-/// Extended resource that represents a node's `pods`.
+/// Extended resource that replaces a node's `pods` as the limit.
 pub const SLOTS: &str = "conformance.grove.io/pods";
 const GPU: &str = "nvidia.com/gpu";
-/// How long other cases may take to release enough nodes: many times the duration of the longest case.
+/// How long a case may wait until other cases release enough nodes: many times the duration of the longest
+/// case.
 const RELEASED: Duration = Duration::from_secs(30 * 60);
 
 #[derive(Debug, Clone)]
@@ -40,14 +41,14 @@ struct Worker {
 
 #[derive(Debug)]
 struct Lease {
-    /// One for each reserved node.
+    /// One permit for each reserved node.
     permits: OwnedSemaphorePermit,
     workers: Vec<Worker>,
 }
 
 pub struct Workers {
     client: Client,
-    /// Set for nodes of an existing cluster, whose capacity is fixed.
+    /// `Some` for nodes of an existing cluster, whose capacity is fixed.
     real: Option<Box<RealNodes>>,
     /// The number of nodes that can be leased. It decreases when a node cannot be restored.
     size: watch::Sender<usize>,
@@ -58,7 +59,8 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// In a cluster of the harness. Waits until each node advertises the GPUs of its label [`GPUS`].
+    /// Takes the nodes with this label in a cluster of the harness. Waits until each node advertises the GPUs
+    /// of its label [`GPUS`].
     pub async fn with_label(client: Client, label: &str) -> Result<Self, ClusterError> {
         let workers = Self::new(client.clone(), None, []);
         let nodes: Api<Node> = Api::all(client);
@@ -76,7 +78,7 @@ impl Workers {
         Ok(Self::new(workers.client(), None, found))
     }
 
-    /// The nodes of an existing cluster that `nodes` selects, except the one for canaries.
+    /// Takes the nodes of an existing cluster that `nodes` selects, except the node for canaries.
     pub async fn in_existing_cluster(
         client: Client,
         nodes: &LeasedNodes,
@@ -106,7 +108,7 @@ impl Workers {
         self.client.clone()
     }
 
-    /// `None` without a limit.
+    /// Returns the number of GPUs of a node, or `None` if a case may choose it.
     pub fn gpus(&self) -> Option<u32> {
         self.real.as_ref().map(|real| real.gpus)
     }
@@ -115,7 +117,8 @@ impl Workers {
         *self.size.borrow()
     }
 
-    /// Served in order, so a large reservation cannot starve. Fails once fewer nodes can be leased.
+    /// Reserves nodes. Reservations are served in order, so that a large one cannot starve. Fails if fewer
+    /// than `count` nodes can be leased.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         let mut size = self.size.subscribe();
         let wanted = u32::try_from(count).unwrap_or(u32::MAX);
@@ -142,7 +145,7 @@ impl Workers {
         Ok(())
     }
 
-    /// Leases reserved nodes to a pool, with [`SLOTS`] if their pods are `scarce`.
+    /// Leases reserved nodes to a pool. They have [`SLOTS`] if their pods are `scarce`.
     pub async fn add(
         &self,
         pool: &str,
@@ -171,8 +174,8 @@ impl Workers {
         Ok(leased)
     }
 
-    /// Waits until no pod of the case runs on the nodes, and restores each independently. A node that cannot
-    /// be restored is never leased again.
+    /// Returns the nodes of a pool. Waits until no pod of the case runs on them, and restores each node
+    /// independently. A node that cannot be restored is never leased again.
     pub async fn release(&self, pool: &str) -> Result<(), ClusterError> {
         let Some(Lease { permits, workers }) = self.leases.lock().remove(pool) else { return Ok(()) };
         let left = workers.iter().map(|worker| worker.name.clone()).collect();
@@ -199,7 +202,8 @@ impl Workers {
     }
 }
 
-/// If an error or a cancelled future drops this early, the remaining nodes are never leased again.
+/// Nodes that are being returned. If an error or a cancelled future drops this value early, the nodes in
+/// `left` are never leased again.
 struct Returning<'a> {
     to: &'a Workers,
     permits: OwnedSemaphorePermit,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::api_server;
 
-/// Pods never leave the `occupied` nodes, and writes to the `broken` nodes fail.
+/// Returns workers whose pods never leave the `occupied` nodes, and where writes to the `broken` nodes fail.
 fn workers(names: &[&str], occupied: &'static [&'static str], broken: &'static [&'static str]) -> Workers {
     let client = api_server(move |method, uri, _| {
         let (path, query) = (uri.path(), uri.query().unwrap_or_default());
@@ -67,7 +67,7 @@ async fn each_node_is_released_independently(
         (free(&workers), workers.size()),
         (back.iter().map(|name| (*name).to_owned()).collect(), back.len())
     );
-    assert_eq!(workers.permits.available_permits(), back.len(), "a permit for each node, and no more");
+    assert_eq!(workers.permits.available_permits(), back.len(), "exactly one permit for each returned node");
     workers.reserve("next", back.len()).await.unwrap();
     if back.len() < 3 {
         assert!(workers.reserve("more", 3).await.is_err(), "too few nodes remain");
