@@ -1,8 +1,9 @@
-//! Work that blocks its thread for more than some milliseconds, such as hashing a program, in async code.
+//! Runs work in async code that blocks its thread for more than a few milliseconds, such as hashing a
+//! program.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Other tasks of this thread move to another one, except in a test's runtime with one thread.
+/// Moves the other tasks of this thread to another thread, unless the runtime of a test has only one.
 pub fn in_place<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),

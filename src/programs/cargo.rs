@@ -1,4 +1,5 @@
-//! Builds programs of this project with cargo: static ones for images, and the operator with faults.
+//! Builds programs of this project with cargo: static ones for images, and the reference operator with
+//! faults.
 
 use std::path::{Path, PathBuf};
 
@@ -28,12 +29,12 @@ impl Build<'_> {
         let suite = std::env::current_exe().unwrap_or_default();
         let target = suite.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file());
         if self.with_faults {
-            // Programs with faults must not replace those of the usual build.
+            // Use a separate target folder, so that programs with faults do not replace the usual ones.
             let target = target.map_or_else(|| sources().join("target"), Path::to_path_buf);
             cargo.arg("--target-dir").arg(target.join("mutants")).env("CARGO_BUILD_BUILD_DIR", target);
             cargo.env("RUSTC_WORKSPACE_WRAPPER", sources().join(WRAPPER));
         } else if let Some(target) = target {
-            // Use the target folder of this program, so that nothing is compiled twice.
+            // Use the target folder of the running program, so that cargo compiles nothing twice.
             cargo.arg("--target-dir").arg(target);
         }
         if !cfg!(debug_assertions) {
@@ -52,7 +53,8 @@ impl Build<'_> {
     }
 }
 
-/// Built once per process. It runs as a local process and in an image.
+/// Builds the reference operator with faults, once per process. The program runs as a local process and in an
+/// image.
 pub async fn controller_with_faults() -> Result<PathBuf, ProgramError> {
     static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
     let build = Build { package: CONTROLLER, program: CONTROLLER, flags: &[], with_faults: true };
@@ -77,8 +79,8 @@ fn command() -> Result<Command, CargoError> {
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(sources);
-    // `cargo run` sets these variables, and ring's build script reads them. With them, this cargo would
-    // compile ring and all its dependents again, and so would the next `cargo run`.
+    // `cargo run` sets these variables, and the build script of `ring` reads them. With them, this cargo
+    // would compile `ring` and everything that depends on it again, and so would the next `cargo run`.
     let is_of_package =
         |name: &str| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| name.starts_with(prefix));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_of_package)) {

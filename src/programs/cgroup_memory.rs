@@ -1,4 +1,4 @@
-//! The memory that control groups leave to this process: little in some containers.
+//! The memory that control groups leave to this process. A container may have a small limit.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ struct Files {
     mount: &'static str,
     limit: &'static str,
     usage: &'static str,
-    /// The line of `memory.stat` with the cache that the kernel can drop at once.
+    /// The line of `memory.stat` with the cache that the kernel can drop immediately.
     cache: &'static str,
 }
 
@@ -19,7 +19,7 @@ const VERSION_1: Files = Files {
 const VERSION_2: Files =
     Files { mount: "sys/fs/cgroup", limit: "memory.max", usage: "memory.current", cache: "inactive_file" };
 
-/// In MiB, the least of all groups that contain this process. `None` without a limit.
+/// Returns the available MiB, the minimum of all groups that contain this process, or `None` without a limit.
 pub(crate) fn available_mib() -> Option<u64> {
     available_below(Path::new("/"))
 }
@@ -27,7 +27,7 @@ pub(crate) fn available_mib() -> Option<u64> {
 fn available_below(root: &Path) -> Option<u64> {
     let mut available = Vec::new();
     for line in std::fs::read_to_string(root.join("proc/self/cgroup")).ok()?.lines() {
-        // `0::/path` is version 2, `5:memory:/path` version 1.
+        // A line is `0::/PATH` in version 2, and for example `5:memory:/PATH` in version 1.
         let Some((controllers, group)) = line.split_once(':').and_then(|(_, rest)| rest.split_once(':'))
         else {
             continue;
@@ -37,8 +37,8 @@ fn available_below(root: &Path) -> Option<u64> {
             _ if controllers.split(',').any(|controller| controller == "memory") => VERSION_1,
             _ => continue,
         };
-        // In a container, the path may be the host's path, but the mount shows the container's own group. So
-        // every parent of the path is tried.
+        // Try every parent of the path. In a container, the path may be the host's path, while the mount
+        // shows only the container's own group.
         for group in Path::new(group.trim_start_matches('/')).ancestors() {
             available.extend(files.available_in(&root.join(files.mount).join(group)));
         }

@@ -1,4 +1,4 @@
-//! The Docker engine through its command line, which kind uses too.
+//! Runs the Docker engine through its command line, which kind also uses.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -11,14 +11,15 @@ use crate::ProgramError;
 pub struct Engine {
     #[serde(rename = "ServerVersion")]
     pub version: String,
-    /// Either `1` or `2`.
+    /// `1` or `2`.
     #[serde(rename = "CgroupVersion")]
     pub cgroup_version: String,
     #[serde(rename = "DockerRootDir")]
     pub root: String,
 }
 
-/// Runs a program to its end and returns its standard output. The error has the end of its standard error.
+/// Runs a command and returns its standard output. On failure, the error has the last lines of its standard
+/// error.
 pub async fn output(mut command: Command) -> Result<String, ProgramError> {
     let mut line = command.as_std().get_program().to_string_lossy().into_owned();
     for argument in command.as_std().get_args() {
@@ -39,7 +40,7 @@ pub async fn output(mut command: Command) -> Result<String, ProgramError> {
     Err(failed(format!("{}: {}", ended.status, reason(&stderr))))
 }
 
-/// The last 20 lines, without the stack traces that Go programs print after an error.
+/// Returns the last 20 lines, without the stack traces that Go programs print after an error.
 fn reason(stderr: &str) -> String {
     let lines: Vec<_> = stderr.lines().filter(|line| !line.trim().is_empty()).collect();
     let is_location = |line: &str| line.starts_with('\t') && (line.contains(".go:") || line.contains(".s:"));
@@ -71,7 +72,7 @@ pub async fn engine() -> Result<Engine, ProgramError> {
     let stderr = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
     match serde_json::from_slice::<Engine>(&answer.stdout) {
         Ok(engine) if !engine.version.is_empty() => Ok(engine),
-        // The client prints its own data even without an engine.
+        // The client prints its own data even if no engine answers.
         _ if stderr.contains("permission denied") => {
             Err(unusable(format!("no permission to use the Docker engine: {stderr}")))
         }
@@ -90,7 +91,7 @@ pub async fn build(tag: &str, dockerfile: &str, context: &Path) -> Result<(), Pr
     docker(["build", "--quiet", "--label", LABEL, "--tag", tag, "--file", &path, &context]).await.map(drop)
 }
 
-/// The label of every image that the harness builds.
+/// Label of every image that the harness builds.
 pub const LABEL: &str = "conformance.grove.io/made-by=grove-conformance";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Each message states what failed and what to do.
+//! Errors about programs. Each message states what failed and what to do.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub enum ProgramError {
     )]
     Go {
         reason: String,
-        /// The `go` line of the component's module.
+        /// The `go` line of the component's module, which states the minimum version.
         needed: String,
     },
     #[error("this machine lacks what is needed; nothing has been built:\n  {}", missing.join("\n  ").replace('\n', "\n  "))]
@@ -24,7 +24,7 @@ pub enum ProgramError {
         "Go modules pinned by components/{module} are not cached and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"
     )]
     Modules {
-        /// The folder below `components/`.
+        /// The module's folder in `components/`.
         module: &'static str,
         reason: String,
     },

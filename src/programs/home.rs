@@ -1,5 +1,5 @@
-//! Where this program keeps files, by the XDG convention. The cache has programs and build logs for later
-//! runs. The state has one folder per cluster, which is deleted with it.
+//! Folders of this program, by the XDG convention. The cache folder has programs and build logs for later
+//! runs. The state folder has one folder per cluster, which is deleted with the cluster.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -43,7 +43,7 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), ProgramError>
     std::fs::write(path, content).map_err(ProgramError::file(path))
 }
 
-/// Atomically, so that other processes never see a part of the new content.
+/// Writes a file atomically, so that other processes never see a part of the new content.
 pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ProgramError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     create_folder(folder)?;
@@ -52,9 +52,10 @@ pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ProgramError> {
     file.persist(path).map(drop).map_err(|error| ProgramError::file(path)(error.error))
 }
 
-/// Empty if the file cannot be read.
+/// Returns the last lines of a file, or an empty string if the file cannot be read.
 pub fn tail(path: &Path, lines: usize) -> String {
-    /// Logs may be long, so only this many bytes are read. Callers request fewer lines than they contain.
+    /// Reads only this many bytes, because logs may be long. Callers request fewer lines than these bytes
+    /// contain.
     const END: u64 = 64 * 1024;
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -69,7 +70,8 @@ pub fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// `variable` is the environment variable that moves the folder.
+/// Fails if the folder has too little free space. `variable` is the environment variable that moves the
+/// folder.
 pub fn require_space(
     path: &Path,
     needed_mib: u64,
@@ -86,7 +88,8 @@ pub fn require_space(
     Ok(())
 }
 
-/// Locked until its owner exits, so a folder that no process has locked belongs to a killed run.
+/// The folder of a cluster, locked until its owner exits. A folder that is not locked belongs to a killed
+/// run.
 #[derive(Debug)]
 pub struct ClusterHome {
     pub path: PathBuf,
@@ -119,13 +122,14 @@ fn lock_file(home: &Path) -> PathBuf {
     home.join("lock")
 }
 
-/// Does not create the lock file, because the folder may be about to be deleted.
+/// Whether a live process has locked the folder. Does not create the lock file, because another process may
+/// be deleting the folder.
 fn is_locked(home: &Path) -> bool {
     let lock = File::options().write(true).open(lock_file(home));
     lock.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
-/// Locks a file, and creates it if it is missing. Returns `None` if a live process has locked it.
+/// Locks a file, which is created if it is missing. Returns `None` if a live process has locked the file.
 pub fn try_lock(path: &Path) -> Result<Option<File>, ProgramError> {
     let file = File::options()
         .create(true)
@@ -171,7 +175,7 @@ pub fn clusters() -> Result<Vec<Found>, ProgramError> {
     Ok(found)
 }
 
-/// Removes the folder when dropped. Drop the cluster's processes first.
+/// Removes the folder when dropped. The cluster's processes must be dropped first.
 #[derive(Debug)]
 pub struct UnfinishedCluster(Option<PathBuf>);
 
@@ -180,7 +184,8 @@ impl UnfinishedCluster {
         Self(Some(cluster(name)))
     }
 
-    /// Keeps the folder: the cluster is ready and has an owner, or it failed and its logs are useful.
+    /// Keeps the folder, because the cluster is ready and has an owner, or because it failed and its logs are
+    /// useful.
     pub fn keep(mut self) {
         self.0 = None;
     }
@@ -188,7 +193,7 @@ impl UnfinishedCluster {
 
 impl Drop for UnfinishedCluster {
     fn drop(&mut self) {
-        /// Processes that were just killed may still be writing.
+        /// Number of tries. Processes that were just killed may still be writing.
         const ATTEMPTS: usize = 20;
         let Some(path) = &self.0 else { return };
         for _ in 0..ATTEMPTS {
@@ -201,7 +206,7 @@ impl Drop for UnfinishedCluster {
     }
 }
 
-/// Returns the names of the removed clusters.
+/// Removes the folders of killed runs, and returns the names of their clusters.
 pub fn remove_abandoned() -> Result<Vec<String>, ProgramError> {
     let mut removed = Vec::new();
     for found in clusters()?.into_iter().filter(|found| !found.live) {

@@ -1,5 +1,5 @@
-//! Images of single programs, built without a registry: a static program on `scratch`, with the program's
-//! digest as tag. This project's own programs are dynamic by default, so they are linked again.
+//! Builds images of single programs without a registry. An image has a static program on `scratch`, and the
+//! program's digest as its tag. This project's own programs are dynamic by default, so they are linked again.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::blocking::in_place;
 use crate::{CargoError, ProgramError};
 
 pub const REPOSITORY: &str = "grove-conformance";
-/// User and group of our own programs, as in their manifests.
+/// User and group of this project's programs, as in their manifests.
 pub const NOBODY: &str = "65532:65532";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub struct Image {
     pub bytes: u64,
 }
 
-/// The image has one file and leading arguments. `user` is `UID:GID`; without it the image runs as root.
+/// Returns the Dockerfile of an image with one file and leading arguments. `user` is `UID:GID`; without it
+/// the image runs as root.
 pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String {
     let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
     let arguments: String = arguments.iter().map(|argument| format!(", \"{argument}\"")).collect();
@@ -31,7 +32,8 @@ pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String 
     )
 }
 
-/// Without a static `given`, uses the file with all reference programs: their images share a layer.
+/// Builds the image of a reference program. Unless `given` is a static program, all these images contain the
+/// file with all reference programs, so that they share a layer.
 pub async fn of_reference(
     program: &str,
     given: Option<&Path>,
@@ -50,7 +52,7 @@ pub async fn of_program(program: &str, path: &Path, user: Option<&str>) -> Resul
     of_file(program, path, program, &[], user).await
 }
 
-/// Copies the file, because a concurrent build may replace it.
+/// Builds an image from a copy of the file, because a concurrent build may replace the file.
 async fn of_file(
     program: &str,
     path: &Path,
@@ -78,7 +80,7 @@ async fn of_file(
     Ok(Image { program: program.into(), reference, bytes })
 }
 
-/// Like [`of_program`], and tags the image with `reference`.
+/// Like [`of_program`], and also tags the image with `reference`.
 pub async fn named(
     program: &str,
     path: &Path,
@@ -90,12 +92,12 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
-/// Returns cargo's version.
+/// Checks that cargo can link programs, and returns its version.
 pub async fn can_link() -> Result<String, ProgramError> {
     cargo::version().await.map_err(|error| ProgramError::Cargo { reason: error.to_string() })
 }
 
-/// Links the program from the sources of its package, unless `given` is static.
+/// Returns `given` if it is static. Otherwise links the program from its sources.
 pub async fn static_program(program: &str, given: Option<&Path>) -> Result<PathBuf, ProgramError> {
     if let Some(path) = given
         && in_place(|| is_static(path))?
@@ -120,7 +122,7 @@ fn is_static(path: &Path) -> Result<bool, ProgramError> {
         let bytes = raw.get(offset..offset + length).unwrap_or_default();
         bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)) as usize
     };
-    // 64-bit little-endian: the offset, size and number of program headers.
+    // In 64-bit little-endian ELF, these are the offset, size and number of program headers.
     let (table, size, count) = (number_at(32, 8), number_at(54, 2), number_at(56, 2));
     Ok((0..count).all(|index| number_at(table + index * size, 4) as u32 != PT_INTERP))
 }

@@ -1,4 +1,4 @@
-//! Finds, builds, caches and starts programs. Nothing here knows what a cluster consists of.
+//! Finds, builds, caches and starts programs. Nothing here depends on what a cluster consists of.
 //!
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules.
 //! - [`source`] builds programs from a working tree of the user.

@@ -1,4 +1,5 @@
-//! Private memory of this process and its children. The kernel can reclaim memory that is backed by a file.
+//! The private memory of this process and its children. File-backed memory does not count, because the kernel
+//! can reclaim it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,12 +11,12 @@ use crate::processor_time;
 
 const PACE: Duration = Duration::from_millis(400);
 
-/// In bytes.
+/// Peak memory in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peak {
-    /// The sum of all programs at one moment.
+    /// The maximum, over time, of the sum of all programs.
     pub all: u64,
-    /// Per program, the sum of all its processes at one moment.
+    /// For each program, the maximum over time of the sum of its processes.
     pub programs: BTreeMap<String, u64>,
 }
 
@@ -25,7 +26,7 @@ pub fn peak() -> Peak {
     PEAK.lock().clone()
 }
 
-/// Measures periodically, and never returns. `own` is the name for this process.
+/// Measures periodically, and never returns. `own` is the name of this process.
 pub async fn watch(own: &str) {
     loop {
         let children = processor_time::running().into_iter().map(|(pid, name)| (pid.to_string(), name));
@@ -50,7 +51,7 @@ impl Peak {
     }
 }
 
-/// In bytes.
+/// Returns the private memory of a process in bytes.
 pub fn of_process(pid: u32) -> Option<u64> {
     of(&pid.to_string())
 }

@@ -1,5 +1,6 @@
-//! The reference implementation as programs. The installed program contains all of them: its first argument
-//! names the one to run. `--component` replaces it. Mutants use a separate build ([`crate::cargo`]).
+//! Runs the programs of the reference implementation. The installed program contains all of them, and its
+//! first argument selects one. `--component` replaces a program. Mutants use a separate build
+//! ([`crate::cargo`]).
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ pub const SUITE: &str = "grove-conformance";
 /// The reference operator. Its ServiceAccount and its Deployment have the same name.
 pub const CONTROLLER: &str = "grove-backend-controller";
 pub const PLUGIN: &str = "fake-gpu-plugin";
-/// The program of the init container that delays a pod until other pods are ready.
+/// The program of the init container that delays a pod until the pods of other cliques are ready.
 pub const INIT: &str = "grove-initc";
 /// The trainer's KAI plugin. Its ServiceAccount, its namespace and its Deployment have the same name.
 pub const TRAINER_PLUGIN: &str = "trainer-kai-plugin";
@@ -20,7 +21,7 @@ pub const REFERENCE_PROGRAMS: &str = "reference-programs";
 pub const PAUSE: &str = "pause";
 pub const CONTROLLER_NAMESPACE: &str = "grove-system";
 
-/// An executable, and the argument that precedes its own arguments.
+/// An executable, and the argument that selects the program in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnProgram {
     pub path: PathBuf,
@@ -48,7 +49,8 @@ impl OwnProgram {
         self.verb.map(str::to_owned).into_iter().chain(own).collect()
     }
 
-    /// The objects that the program needs in a cluster, as `install-manifests` prints them with these flags.
+    /// Returns the objects that the program needs in a cluster, as `install-manifests` prints them with these
+    /// flags.
     pub async fn manifests(
         &self,
         flags: impl IntoIterator<Item = String>,

@@ -1,8 +1,8 @@
-//! Loopback ports, each reserved by a lock on a file until the cluster is deleted.
+//! Reserves loopback ports. A lock on a file reserves each port until the cluster is deleted.
 //!
-//! A server of another cluster could otherwise take the port before ours listens, and get its clients'
-//! writes. The reserved ports are below the kernel's ephemeral range, from which outgoing connections take
-//! theirs.
+//! Without a reservation, a server of another cluster could take the port first, and receive the writes of
+//! this cluster's clients. The reserved ports are below the kernel's ephemeral range, which outgoing
+//! connections use.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -22,12 +22,13 @@ fn folder() -> PathBuf {
 }
 
 const OUTGOING: &str = "/proc/sys/net/ipv4/ip_local_port_range";
-/// The kernel's default start of that range.
+/// The kernel's default start of the ephemeral range.
 const DEFAULT_BEGIN: u16 = 32_768;
-/// How many ports below the range to choose from. Ports below 1024 need privileges.
+/// How many ports below the ephemeral range are candidates. Ports below 1024 need privileges.
 const WIDTH: u16 = 12_000;
 
-/// If outgoing connections may use every port, the only one is 0: the kernel then chooses.
+/// Returns the candidate ports. If outgoing connections may use every port, the only candidate is 0: the
+/// kernel then chooses the port.
 fn range() -> Range<u16> {
     let text = std::fs::read_to_string(OUTGOING).unwrap_or_default();
     let begin = text.split_whitespace().next().and_then(|begin| begin.parse().ok()).unwrap_or(DEFAULT_BEGIN);

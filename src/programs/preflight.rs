@@ -10,7 +10,7 @@ use crate::{ProgramError, available_memory, home, ports};
 
 /// Peak memory of the largest build in MiB: linking kube-apiserver while two compilers run.
 pub const BUILD_MEMORY_MIB: u64 = 2048;
-/// In MiB, with empty caches. Go's own caches are usually on the same disk.
+/// Disk space of builds in MiB, with empty caches. Go's own caches are usually on the same disk.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
 /// Disk space of a cluster's state, in MiB.
 const STATE_DISK_MIB: u64 = 512;
@@ -18,7 +18,7 @@ const STATE_DISK_MIB: u64 = 512;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub what: &'static str,
-    /// The state, or the problem and what to do about it.
+    /// The state of the machine, or the problem and what to do about it.
     pub found: Result<String, String>,
 }
 
@@ -41,7 +41,8 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let cache = writable(&home::cache(), disk, home::CACHE_VARIABLE);
     let usable = cache.is_ok();
     checks.push(Check::new("cache folder", cache));
-    // Go runs inside the module's folder, which is in the cache.
+    // Check Go only if the cache is usable, because Go runs inside the module's folder, which is in the
+    // cache.
     if let (true, [first, ..]) = (usable, to_build) {
         let go = go_for(to_build).await;
         let usable = go.is_ok();

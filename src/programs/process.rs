@@ -1,8 +1,9 @@
-//! Child processes that never outlive their owner. A launcher, the hidden `__exec` subcommand, asks the kernel
-//! to kill it when its parent dies, checks that the parent still runs, and executes the program.
+//! Starts child processes that never outlive their owner. A launcher, the hidden `__exec` subcommand,
+//! requests a SIGKILL from the kernel for the death of its parent. It then checks that the parent still runs,
+//! and executes the program.
 //!
-//! The kernel sends the signal when the *thread* that spawned the child ends, so each child has a thread here.
-//! Each has its own process group, so that Ctrl-C reaches only the owner.
+//! The kernel sends the signal when the *thread* that spawned the child ends, so each child has its own
+//! thread here. Each child also has its own process group, so that Ctrl-C reaches only the owner.
 
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -18,13 +19,14 @@ use crate::ProgramError;
 
 static LIVE: std::sync::LazyLock<watch::Sender<usize>> = std::sync::LazyLock::new(|| watch::Sender::new(0));
 
-/// Returns `false` after `limit`.
+/// Waits until all children have ended. Returns `false` after `limit`.
 pub async fn all_ended(limit: Duration) -> bool {
     let mut live = LIVE.subscribe();
     tokio::time::timeout(limit, live.wait_for(|count| *count == 0)).await.is_ok()
 }
 
-/// Changes when a child of this process starts, and when one has ended and its exit status is available.
+/// Returns a channel that notifies when a child starts, and when a child has ended and its exit status is
+/// available.
 pub fn changes() -> watch::Receiver<usize> {
     LIVE.subscribe()
 }
@@ -45,11 +47,12 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// `program` is a `grove-conformance` executable.
+    /// Uses `program`, a `grove-conformance` executable, as the launcher.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into() }
     }
 
+    /// Starts a process whose output is appended to `log`.
     pub async fn start(&self, spec: &ProcessSpec, log: &Path) -> Result<Process, ProgramError> {
         if let Some(parent) = log.parent() {
             home::create_folder(parent)?;
@@ -79,7 +82,8 @@ impl Launcher {
                     drop(spawned.send(Ok(child.id())));
                     processor_time::count_until_exit(child.id(), &name);
                     let status = child.wait();
-                    // Publish the status first: watchers of the count look for it when the count changes.
+                    // Publish the status before the count, because watchers of the count then read the
+                    // status.
                     ended.send_replace(Some(status.ok()));
                     LIVE.send_modify(|count| *count -= 1);
                 }
@@ -120,7 +124,7 @@ pub struct Process {
     killed_before: u64,
 }
 
-/// How many processes the kernel has killed for lack of memory, in any control group.
+/// Returns how many processes the kernel has killed for lack of memory, in any control group.
 fn killed_for_memory() -> u64 {
     let counters = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let count = counters.lines().find_map(|line| line.strip_prefix("oom_kill "));
@@ -136,7 +140,7 @@ fn ending(status: ExitStatus, killed_for_memory: bool) -> String {
 }
 
 impl Process {
-    /// How the process ended, for messages, or `None` while it runs.
+    /// Returns how the process ended, for messages, or `None` while it runs.
     pub fn ended(&self) -> Option<String> {
         self.exit.borrow().as_ref().map(|status| match status {
             Some(status) => ending(*status, killed_for_memory() > self.killed_before),
@@ -162,8 +166,8 @@ impl Process {
         if self.exit.borrow().is_none()
             && let Some(pid) = i32::try_from(self.pid).ok().and_then(Pid::from_raw)
         {
-            // The exit is published microseconds after the child is reaped. The kernel reuses an id only
-            // after all others, so no other process has this id yet.
+            // The exit status is published microseconds after the child is reaped. The kernel reuses a
+            // process id only after all other ids, so no other process has this id yet.
             let _ = kill_process(pid, signal);
         }
     }
@@ -189,7 +193,7 @@ impl Process {
     }
 }
 
-/// Returns only if it could not execute the program.
+/// Executes the program. Returns a message only if that fails.
 pub fn exec(args: impl IntoIterator<Item = String>) -> String {
     let mut args = args.into_iter();
     let parent = args.next().and_then(|raw| raw.parse::<i32>().ok()).and_then(Pid::from_raw);
@@ -197,7 +201,7 @@ pub fn exec(args: impl IntoIterator<Item = String>) -> String {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return format!("cannot tie {program} to its parent: {error}");
     }
-    // If the parent died before the request, the kernel would never send the signal.
+    // If the parent died before the request, the kernel will never send the signal.
     if parent.is_none() || getppid() != parent {
         return format!("{program} was not started: its parent has exited");
     }

@@ -1,4 +1,4 @@
-//! CPU time of this process and its children, by name. Shows where a run spends its time.
+//! CPU time of this process and its children by name, which shows where a run spends its time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,7 +19,8 @@ fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock()
 }
 
-/// Does not reap the child, because the kernel reports the time only of children that are not reaped.
+/// Waits for the exit of a child and adds its CPU time. Does not reap the child, because the kernel forgets
+/// the time of a reaped child.
 pub(crate) fn count_until_exit(pid: u32, name: &str) {
     children().live.insert(pid, name.to_owned());
     if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -49,7 +50,7 @@ pub fn of_process(pid: u32) -> Option<Duration> {
     of(&pid.to_string())
 }
 
-/// Includes the descendants that they waited for.
+/// Returns the CPU time of ended children, including descendants that they waited for.
 pub fn of_ended_children() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat");
     stat.ok().and_then(|stat| in_stat(&stat, OF_CHILDREN)).unwrap_or_default()
@@ -59,12 +60,13 @@ fn of(process: &str) -> Option<Duration> {
     in_stat(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?, OWN)
 }
 
-/// The number of the field `utime` in `/proc/PID/stat`; `stime` follows it.
+/// Number of the field `utime` in `/proc/PID/stat`; `stime` follows it.
 const OWN: usize = 14;
-/// The number of the field `cutime`; `cstime` follows it.
+/// Number of the field `cutime` in `/proc/PID/stat`; `cstime` follows it.
 const OF_CHILDREN: usize = 16;
 
-/// Sums this field and the next one. The second field, in parentheses, may contain parentheses and spaces.
+/// Sums this field and the next one. The second field of the file, in parentheses, may itself contain
+/// parentheses and spaces.
 fn in_stat(stat: &str, first: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(first - 3).map(str::parse::<u64>);

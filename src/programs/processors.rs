@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use crate::processor_time::in_ticks;
 
-/// Fields in the first line of `/proc/stat`: user, nice, system, irq, softirq and steal.
+/// Indices of user, nice, system, irq, softirq and steal in the first line of `/proc/stat`.
 const BUSY: [usize; 6] = [0, 1, 2, 5, 6, 7];
 
 #[derive(Debug, Default)]
@@ -11,7 +11,8 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// The idle share since the last call, from 0 to 1. `None` on the first call.
+    /// Returns the idle share of the processors since the last call, from 0 to 1, or `None` on the first
+    /// call.
     pub fn idle(&mut self) -> Option<f64> {
         let now = (Instant::now(), busy(&std::fs::read_to_string("/proc/stat").ok()?)?);
         let (since, before) = self.before.replace(now)?;
@@ -20,7 +21,7 @@ impl Processors {
     }
 }
 
-/// The kernel counts in ticks, so the busy time may slightly exceed the total.
+/// Clamps the share, because the kernel counts in ticks and the busy time may slightly exceed the total.
 fn idle(busy: Duration, passed: Duration, processors: usize) -> f64 {
     (1.0 - busy.as_secs_f64() / passed.as_secs_f64() / processors as f64).clamp(0.0, 1.0)
 }

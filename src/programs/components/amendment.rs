@@ -1,8 +1,8 @@
-//! Adds files to a module for a build, for example a constant that no version on a module proxy has.
+//! Adds files to a module for a build, for example a constant that no published version of the module has.
 //!
 //! Go builds only the files of a module, and an overlay must not change the module cache. So `go.mod`
-//! replaces the module by a copy. `go.sum` does not cover a folder, so the module's digests are pinned next
-//! to its version. Go compares them when it downloads the module.
+//! replaces the module with a copy that has the added files. `go.sum` does not cover a folder, so the digests
+//! of the module are pinned next to its version. Go compares the digests when it downloads the module.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -21,7 +21,7 @@ pub struct Amendment {
     pub sum: &'static str,
     /// The digest of the module's `go.mod`, as in `go.sum`.
     pub go_mod_sum: &'static str,
-    /// The name of the copy's folder, next to the `go.mod` of the build.
+    /// The name of the copy's folder, in the folder of the build's `go.mod`.
     pub folder: &'static str,
     /// The added files: paths in the module, and contents.
     pub files: &'static [(&'static str, &'static str)],
@@ -51,7 +51,7 @@ impl Amendment {
         format!("{}@{}", self.module, self.version)
     }
 
-    /// The folder in which Go runs to download the module. The `go.mod` there has no `replace` line.
+    /// Returns the folder in which Go runs to download the module. Its `go.mod` has no `replace` line.
     pub(super) fn download_folder(&self, parent: &Path) -> PathBuf {
         parent.join(format!("download-{}", self.folder))
     }
@@ -101,7 +101,8 @@ impl Amendment {
         Err(if is_refused { NoCopy::NotCached } else { NoCopy::Go(reason) })
     }
 
-    /// Other processes see only a complete copy, because of the rename.
+    /// Creates the copy with the added files. A final rename ensures that other processes never see an
+    /// incomplete copy.
     fn create_copy(&self, source: &Path, parent: &Path, target: &Path) -> Result<(), ProgramError> {
         let unfinished = tempfile::tempdir_in(parent).map_err(ProgramError::file(parent))?;
         copy(source, unfinished.path())?;
@@ -122,7 +123,7 @@ impl Amendment {
     }
 }
 
-/// Copies files and folders without their modes: files in the module cache are read-only.
+/// Copies files and folders without their modes, because files in the module cache are read-only.
 fn copy(from: &Path, to: &Path) -> Result<(), ProgramError> {
     home::create_folder(to)?;
     for entry in std::fs::read_dir(from).map_err(ProgramError::file(from))? {

@@ -12,13 +12,14 @@ use crate::{ProgramError, available_memory, home};
 
 const SPARE_MIB: u64 = 1024;
 
-/// The linker drops DWARF anyway (`-s -w`). A compiler that does not write it saves an eighth of the time.
+/// The linker drops DWARF (`-s -w`). A compiler that does not write it saves one eighth of the time.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
-/// With fewer processors, Go compiles each package in one thread: parallel packages keep all busy.
+/// With fewer processors, each compiler gets one thread, because parallel packages already keep all
+/// processors busy.
 const ONE_THREAD_BELOW: usize = 5;
 
-/// Heap in MiB before a compiler collects garbage. Below the lower bound, Go's default applies.
+/// Limits of the heap at which a compiler collects garbage. Below the minimum, Go's default applies.
 const MEMORY_OF_COMPILER_MIB: std::ops::RangeInclusive<u64> = 512..=1536;
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -26,9 +27,9 @@ pub struct BuiltBy {
     pub name: String,
     pub version: String,
     pub go: String,
-    /// SHA-256 of the program, hex.
+    /// SHA-256 of the program, in hexadecimal.
     pub sha256: String,
-    /// Older versions of the suite did not write it.
+    /// Missing in files of older versions of the suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     pub seconds: f64,
@@ -39,7 +40,7 @@ pub(crate) struct Build<'a> {
     pub folder: &'a Path,
     pub ldflags: &'a str,
     pub version: &'a str,
-    /// If there are several, the name of each must be the last folder of its package.
+    /// The programs to build. If there are several, each must have the name of its package's last folder.
     pub programs: &'a [Target<'a>],
 }
 
@@ -87,7 +88,7 @@ pub(super) async fn build(
     };
     home::write(log, "")?;
     home::create_folder(into)?;
-    // Go uses the given name for a single program, and the package names for several.
+    // Go gives a single program this file name, and several programs the names of their packages.
     let output = match build.programs {
         [only] => into.join(only.name),
         _ => into.join(""),
@@ -134,10 +135,11 @@ pub(super) fn names(programs: &[Target<'_>]) -> String {
     programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Late garbage collection saves an eighth of the time. The user's own variables win.
+/// Returns Go variables that delay garbage collection, which saves one eighth of the time. Variables of the
+/// user take precedence.
 fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
     const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
-    // One compiler runs per processor. Half of the memory is left to other programs and the file cache.
+    // One compiler runs per processor. Half of the memory remains for other programs and the file cache.
     let share = available_mib.unwrap_or(0) / (2 * processors as u64);
     if share < *MEMORY_OF_COMPILER_MIB.start()
         || VARIABLES.iter().any(|name| std::env::var_os(name).is_some())

@@ -25,12 +25,12 @@ pub struct Component {
     pub purpose: Purpose,
 }
 
-/// Which clusters need a program.
+/// Which clusters need the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     ControlPlane,
     Scheduler(Scheduler),
-    /// Local control planes that run TrainJobs.
+    /// Local control planes that run TrainJobs need the program.
     Trainer,
     Simulation,
     Kind,
@@ -55,11 +55,11 @@ macro_rules! module {
 
 const KUBERNETES: &str = "k8s.io/kubernetes";
 
-/// Each line has a module, a program and the CPU seconds of its build.
+/// Each line contains a module, a program and the CPU seconds of its build.
 const BUILD_SECONDS: &str = include_str!("../../../components/build-seconds.txt");
 
 impl Component {
-    /// CPU seconds with an empty Go build cache.
+    /// Returns the CPU seconds of a build with an empty Go build cache.
     pub fn build_seconds(&self) -> Option<f64> {
         BUILD_SECONDS.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
             [module, name, seconds] if module == self.module.name && name == self.name => {
@@ -73,7 +73,8 @@ impl Component {
         self.module.name == other.module.name && self.version == other.version
     }
 
-    /// Of the pinned modules, the linker flags and the package, independent of the toolchain.
+    /// Returns a hash of the pinned modules, the linker flags and the package. It does not depend on the
+    /// toolchain.
     pub(super) fn pins(&self) -> String {
         let module = self.module;
         let mut hash = Sha256::new();

@@ -1,4 +1,4 @@
-//! Writes the folder of a release ([`super::release`]).
+//! Writes the folder of a release, which [`super::release`] reads.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,8 @@ pub struct Fetched {
     pub bytes: u64,
 }
 
-/// Copies into an empty folder. Removes all copies if one fails, for example because the disk is full.
+/// Copies the files into an empty folder. If one copy fails, for example because the disk is full, removes
+/// all copies.
 pub async fn fetch(
     to: &Path,
     programs: &[(&'static Component, Program)],
@@ -49,7 +50,7 @@ pub async fn fetch(
     written
 }
 
-/// Writes the list last: without it, the folder is not a release.
+/// Writes the copies, and the list of digests last. A folder without the list is not a release.
 fn write(to: &Path, copies: &BTreeMap<String, PathBuf>) -> Result<Fetched, ProgramError> {
     let mut bytes = 0;
     for path in copies.values() {

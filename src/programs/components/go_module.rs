@@ -1,4 +1,4 @@
-//! The files of a pinned module on disk, where Go can work on them.
+//! Writes the files of a pinned module to disk, so that Go can use them.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,8 @@ use super::component::Module;
 use super::digests::hex;
 use crate::{ProgramError, home};
 
-/// Writes them into the cache. An amended module also needs the copy from [`complete`].
+/// Writes `go.mod` and `go.sum` into the cache, and returns their folder. An amended module also needs
+/// [`complete`].
 pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ProgramError> {
     let mut hash = Sha256::new_with_prefix(format!("{}{}", module.go_mod, module.go_sum));
     if let Some(amendment) = module.amendment {

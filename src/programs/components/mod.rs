@@ -1,13 +1,13 @@
-//! The programs of a cluster, built from pinned Go modules. The `go.mod` files are embedded, so an installed
-//! binary needs no checkout. The cache keeps each program under a hash of all its inputs.
+//! The programs of a cluster, built from pinned Go modules. This program contains the `go.mod` files, so it
+//! needs no checkout. The cache keeps each built program under a hash of all its inputs.
 //!
 //! - [`toolbox`] provides the programs and builds missing ones.
 //! - [`release`] finds programs that were built for a release. [`mod@fetch`] writes them.
-//! - [`toolchain`] is the user's Go. [`build`] runs it, in the folder that [`go_module`] writes.
-//! - [`modules`] checks before a build whether Go can get its modules.
-//! - An [`Amendment`] adds files to a module if no downloadable version has what a build needs.
-//! - [`module_source`] is the source of a module, from which other files such as CRDs are read.
-//! - An [`OtherVersion`] is a published version that is not the pinned one. [`mod@published`] asks module
+//! - [`toolchain`] is the user's Go. [`build`] runs it in the folder that [`go_module`] writes.
+//! - [`modules`] checks before a build whether Go can get the modules.
+//! - An [`Amendment`] adds files to a module if no published version has what a build needs.
+//! - [`module_source`] is the source of a module, from which the harness reads files such as CRDs.
+//! - An [`OtherVersion`] is a published version other than the pinned one. [`mod@published`] asks module
 //!   proxies for versions.
 //! - [`overrides`] replace pinned programs.
 

@@ -13,7 +13,7 @@ use super::toolchain::GoError;
 use crate::ProgramError;
 use crate::blocking::in_place;
 
-/// Prints the folder of a module, or nothing if Go would have to download the module.
+/// `go` arguments that print the folder of a module, or nothing if Go would have to download the module.
 const LIST: [&str; 5] = ["list", "-mod=readonly", "-m", "-f", "{{.Dir}}"];
 
 pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramError> {

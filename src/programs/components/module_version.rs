@@ -3,7 +3,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleVersion {
     numbers: [u64; 3],
-    /// What follows the numbers, such as `-alpha.1` or `+incompatible`.
+    /// The text after the numbers, such as `-alpha.1` or `+incompatible`.
     suffix: String,
 }
 
@@ -12,7 +12,7 @@ pub struct ModuleVersion {
 pub struct NoVersion;
 
 impl ModuleVersion {
-    /// Such as `1.37`.
+    /// Returns the major and minor version, such as `1.37`.
     pub fn minor(&self) -> String {
         let [major, minor, _] = self.numbers;
         format!("{major}.{minor}")
@@ -22,7 +22,7 @@ impl ModuleVersion {
         !self.suffix.starts_with('-')
     }
 
-    /// Pre-releases of one release have no order.
+    /// Whether this version is newer. Two pre-releases of the same release are not ordered.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         (self.numbers, self.is_release()) > (other.numbers, other.is_release())
     }
@@ -31,13 +31,13 @@ impl ModuleVersion {
 impl FromStr for ModuleVersion {
     type Err = NoVersion;
 
-    /// The `v` may be omitted.
+    /// Parses a version, with or without the leading `v`.
     fn from_str(text: &str) -> Result<Self, NoVersion> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let (numbers, suffix) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
         let numbers: Vec<u64> = numbers.split('.').map(number).collect::<Option<_>>().ok_or(NoVersion)?;
         let numbers = <[u64; 3]>::try_from(numbers).map_err(|_| NoVersion)?;
-        // The version becomes part of paths and of arguments of Go.
+        // Restrict the characters, because the version becomes a part of paths and of arguments of Go.
         let is_plain = suffix.chars().all(|c| c.is_ascii_alphanumeric() || ['-', '+', '.'].contains(&c));
         if suffix.len() == 1 || !is_plain {
             return Err(NoVersion);
@@ -53,7 +53,7 @@ impl std::fmt::Display for ModuleVersion {
     }
 }
 
-/// A number as in a version: digits without a leading zero.
+/// Parses a number of a version: digits without a leading zero.
 fn number(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     (number.to_string() == text).then_some(number)

@@ -1,5 +1,5 @@
-//! Checks whether Go has, or can download, the modules that a build needs. A build would fail only after
-//! minutes, or hang behind a firewall that drops packets.
+//! Checks whether Go has, or can download, the modules that a build needs. Without this check, a build would
+//! fail only after minutes, or hang behind a firewall that drops packets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::ProgramError;
 
 pub(crate) const PROXY_ANSWER: Duration = Duration::from_secs(20);
 
-/// The folders of `components/` whose modules Go must download before it can build these components.
+/// Returns the folders of `components/` whose modules Go must download before it can build these components.
 pub(crate) async fn to_download(
     to_build: &[&'static Component],
     limit: Duration,
@@ -29,7 +29,7 @@ pub(crate) async fn to_download(
     for (module, components) in by_module {
         let folder = materialise(components[0].module)?;
         let missing_first = match missing_amended(components[0].module, &folder).await? {
-            // Go cannot load packages before the copy exists.
+            // Go cannot load packages before the copy of the amended module exists.
             Some(amended) => Some(amended),
             None => first_missing(&folder, &components).await.map(|first| (folder, first)),
         };
@@ -54,7 +54,7 @@ pub(super) async fn missing_amended(
     }
 }
 
-/// The result is PATH@VERSION. The build reports other problems of the packages.
+/// Returns the first missing module as PATH@VERSION. Other problems of the packages are left to the build.
 async fn first_missing(folder: &Path, components: &[&Component]) -> Option<String> {
     let mut list = go(folder, &["list", "-mod=readonly", "-deps", "-f", ""]);
     list.args(components.iter().map(|component| component.package));
@@ -65,14 +65,15 @@ async fn first_missing(folder: &Path, components: &[&Component]) -> Option<Strin
     message.contains("module lookup disabled").then(|| format!("{path}@{version}"))
 }
 
-/// Needs no source. Depends on GOPROXY, GOPRIVATE, HTTPS_PROXY and credentials, as a download would.
+/// Asks the module proxy for a module, without a download. The result depends on GOPROXY, GOPRIVATE,
+/// HTTPS_PROXY and credentials, as for a download.
 async fn query(folder: &Path, module: &str, limit: Duration) -> Result<(), GoError> {
     ask(folder, &["list", "-mod=readonly", "-m", module], limit).await.map(drop)
 }
 
 pub(super) async fn ask(folder: &Path, args: &[&str], limit: Duration) -> Result<String, GoError> {
     let mut question = go(folder, args);
-    // `direct` uses git, which may prompt for a password.
+    // With `direct`, Go uses git, which may prompt for a password.
     question.env("GIT_TERMINAL_PROMPT", "0");
     let proxy = variable(folder, "GOPROXY").await?;
     let answer = run(question, limit).await;
@@ -83,7 +84,7 @@ pub(super) async fn ask(folder: &Path, args: &[&str], limit: Duration) -> Result
 async fn run(mut go: Command, limit: Duration) -> Result<Output, GoError> {
     match tokio::time::timeout(limit, go.output()).await {
         Ok(Ok(answer)) if answer.status.success() => Ok(answer),
-        // With `-json`, some errors are in the output.
+        // With `-json`, Go writes some errors to its standard output.
         Ok(Ok(answer)) if answer.stderr.is_empty() => {
             Err(GoError::Failed(String::from_utf8_lossy(&answer.stdout).trim().to_owned()))
         }
@@ -93,7 +94,7 @@ async fn run(mut go: Command, limit: Duration) -> Result<Output, GoError> {
     }
 }
 
-/// The folder need not exist.
+/// Returns the folder that a variable of `go env` names. The folder need not exist.
 pub(crate) async fn folder_of_go(
     component: &'static Component,
     name: &'static str,

@@ -1,6 +1,6 @@
-//! Another published version of a pinned module. Go selects the versions of all modules, once: `go get`
-//! completes a `go.mod` that the harness writes ([`super::version_go_mod`]). The cache keeps it with its
-//! `go.sum`, so later builds use the same modules.
+//! Another published version of a pinned module. Go selects the versions of all modules once: `go get`
+//! completes a `go.mod` that the harness writes ([`super::version_go_mod`]). The cache keeps this `go.mod`
+//! and its `go.sum`, so later builds use the same modules.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::{ProgramError, home};
 
 const OWN: &str = "own.mod";
 
-/// A program of a published version, whose modules are resolved.
+/// A program of another published version, with resolved modules.
 #[derive(Debug)]
 pub struct OtherVersion {
     pinned: &'static Component,
@@ -31,7 +31,7 @@ pub struct OtherVersion {
 }
 
 impl OtherVersion {
-    /// Makes Go resolve the modules unless the cache has them. Its texts stay in memory, like those of the
+    /// Resolves the modules with Go unless the cache has the result. The texts stay in memory, like those of
     /// pinned components.
     pub async fn find(pinned: &'static Component, version: &ModuleVersion) -> Result<Self, ProgramError> {
         let version = version.to_string();
@@ -52,7 +52,7 @@ impl OtherVersion {
 
     pub fn component(&self, ldflags: String) -> &'static Component {
         let Self { pinned, version, go_mod, go_sum, amendment, .. } = *self;
-        // The name identifies programs that are built together, which have one go.mod.
+        // Programs with the same module name share one go.mod and are built together.
         let name: &'static str = format!("{}-{version}", pinned.name).leak();
         let module = Module { name, go_mod, go_sum, ldflags: Cow::Owned(ldflags), amendment };
         Box::leak(Box::new(Component {
@@ -77,12 +77,13 @@ impl OtherVersion {
     }
 }
 
-/// Depends on the pins, because the amended module belongs to them.
+/// Returns the folder of a version. Its name contains the pins, because an amended module depends on them.
 fn folder(pinned: &Component, version: &str) -> PathBuf {
     home::cache().join("versions").join(format!("{}-{version}-{}", pinned.name, pinned.pins()))
 }
 
-/// The final rename shows other processes only a complete folder.
+/// Resolves the modules of a version into `folder`. A final rename ensures that other processes see only a
+/// complete folder.
 async fn resolve(pinned: &'static Component, version: &str, folder: &Path) -> Result<(), ProgramError> {
     let own = own_go_mod(pinned.module_path(), version)
         .await
@@ -184,7 +185,7 @@ mod tests {
         assert_ne!(key(one, &go), key(other, &go));
         assert_ne!(key(one, &go), key(&SCHEDULER, &go));
         assert!(!one.is_built_with(other) && !one.is_built_with(&SCHEDULER));
-        // A release contains the pinned program only.
+        // A release contains only the pinned program.
         assert_ne!(one.pins(), SCHEDULER.pins());
         assert_ne!(folder(&SCHEDULER, "v1.37.1"), folder(&SCHEDULER, "v1.37.0"));
     }

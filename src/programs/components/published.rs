@@ -8,10 +8,10 @@ use super::modules::{PROXY_ANSWER, ask};
 use super::toolchain::GoError;
 use crate::{ProgramError, home};
 
-/// The source of Kubernetes has 15 MB.
+/// How long a download may take. The source of Kubernetes has 15 MB.
 const DOWNLOAD: Duration = Duration::from_secs(300);
 
-/// The output of `go list -m -versions -json`.
+/// Output of `go list -m -versions -json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Listed {
@@ -19,14 +19,14 @@ struct Listed {
     versions: Vec<String>,
 }
 
-/// The output of `go mod download -json`.
+/// Output of `go mod download -json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Downloaded {
     go_mod: PathBuf,
 }
 
-/// The published versions of a module, oldest first.
+/// Returns the published versions of a module, oldest first.
 pub async fn published(module: &str) -> Result<Vec<ModuleVersion>, ProgramError> {
     let refused = |reason: String| ProgramError::Versions { module: module.to_owned(), reason };
     let args = ["list", "-mod=readonly", "-m", "-versions", "-json", module];
@@ -35,7 +35,7 @@ pub async fn published(module: &str) -> Result<Vec<ModuleVersion>, ProgramError>
     Ok(listed.versions.iter().filter_map(|version| version.parse().ok()).collect())
 }
 
-/// Go downloads the version.
+/// Downloads a version of a module, and returns its `go.mod`.
 pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, GoError> {
     let query = format!("{module}@{version}");
     let folder = folder().map_err(|error| GoError::Failed(error.to_string()))?;
@@ -47,7 +47,8 @@ pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, Go
         .map_err(|error| GoError::Failed(format!("{}: {error}", found.go_mod.display())))
 }
 
-/// The checksum database has answers of its own.
+/// Whether an error of Go means that the version does not exist. Errors of the checksum database do not
+/// count, although they use the same words.
 pub(super) fn is_absence(message: &str) -> bool {
     let is_about_checksum = message.contains("verifying ");
     let is_absent = [
@@ -62,7 +63,7 @@ pub(super) fn is_absence(message: &str) -> bool {
     is_absent && !is_about_checksum
 }
 
-/// A folder with an empty module, in which Go looks up versions.
+/// Creates a folder with an empty module, in which Go looks up versions.
 fn folder() -> Result<PathBuf, ProgramError> {
     let folder = home::cache().join("versions").join("query");
     home::replace(&folder.join("go.mod"), "module query\n")?;

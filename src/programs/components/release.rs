@@ -1,8 +1,8 @@
 //! The folder of a release: built programs, and the files of their modules that the harness reads. A user
-//! unpacks it from an archive, and needs no compiler.
+//! unpacks the folder from an archive, and needs no compiler.
 //!
-//! `SHA256SUMS` lists the files with their digests. A file is used only if its digest is the listed one, so
-//! an altered or incomplete program never starts. `dev components fetch` writes such a folder.
+//! `SHA256SUMS` lists the files with their digests. A file is used only if it has the listed digest, so an
+//! altered or incomplete program never starts. `dev components fetch` writes such a folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::ProgramError;
 pub(super) const SUMS: &str = "SHA256SUMS";
 pub(super) const PROGRAMS: &str = "programs/";
 pub(super) const MODULES: &str = "modules/";
-/// Where a packager may put the folder, relative to the folder of the suite's program.
+/// Where a packager may install the folder, relative to the folder of the suite's program.
 const LIBRARY: &str = "../lib/grove-conformance";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReleaseFolder {
     path: PathBuf,
-    /// SHA-256 in hex, by the path below the folder.
+    /// SHA-256 in hexadecimal, by the path below the folder.
     digests: BTreeMap<String, String>,
 }
 
@@ -29,11 +29,12 @@ pub(super) struct ReleaseFolder {
 pub(super) struct ReleasedProgram {
     pub component: &'static Component,
     pub path: PathBuf,
-    /// Hex.
+    /// SHA-256 in hexadecimal.
     pub sha256: String,
 }
 
-/// Contains the pins of the module, so that a program of another suite version is not used.
+/// Returns the path of a program. It contains the pins, so that a program for another version of the suite is
+/// not used.
 pub(super) fn program_file(component: &Component) -> String {
     let Component { name, version, .. } = component;
     format!("{PROGRAMS}{name}-{version}-{}/{name}", component.pins())
@@ -44,7 +45,7 @@ pub(super) fn module_folder(component: &Component) -> String {
 }
 
 impl ReleaseFolder {
-    /// `None` if this program does not come from a release.
+    /// Returns `None` if the running program does not come from a release.
     pub(super) fn of_this_program() -> Result<Option<Self>, ProgramError> {
         std::env::current_exe().map_or(Ok(None), |program| Self::of(&program))
     }
@@ -84,7 +85,8 @@ impl ReleaseFolder {
         self.digests.contains_key(&program_file(component))
     }
 
-    /// Checks the digests at the same time, because the files have about 100 MB each.
+    /// Returns the programs of these components that the release contains. Checks the digests in parallel,
+    /// because the files have about 100 MB each.
     pub(super) fn programs(
         &self,
         components: &[&'static Component],
@@ -105,7 +107,7 @@ impl ReleaseFolder {
         Ok(ReleasedProgram { component, path, sha256 })
     }
 
-    /// `None` if the release contains none of them.
+    /// Returns the folder with the files of the component's module, or `None` if the release has none.
     pub(super) fn module(&self, component: &Component) -> Result<Option<PathBuf>, ProgramError> {
         let folder = module_folder(component);
         let files: Vec<_> = self.digests.keys().filter(|file| file.starts_with(&folder)).collect();

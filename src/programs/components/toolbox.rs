@@ -1,4 +1,4 @@
-//! Provides given programs, those of a release, cached ones and newly built ones.
+//! Provides programs: those that the user gave, those of a release, cached ones, and newly built ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -28,13 +28,13 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Program {
     pub name: String,
-    /// The built version, or the `--version` output of a given program.
+    /// The version that was built, or the `--version` output of a program that the user gave.
     pub version: String,
     pub path: PathBuf,
-    /// SHA-256 of the file, hex.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     pub source: Source,
-    /// In seconds, if this call built it. One build may produce several programs.
+    /// Seconds of the build, if this call built the program. One build may produce several programs.
     pub built_in: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ impl Program {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedBuild {
     pub names: String,
-    /// CPU seconds, if known.
+    /// CPU seconds of the build, if known.
     pub seconds: Option<f64>,
 }
 
@@ -70,6 +70,8 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
+    /// Finds or builds the programs of these components, unless the user gave them. Checks the machine before
+    /// a build.
     pub async fn prepare_only(
         components: impl Iterator<Item = &'static Component>,
         overrides: &Overrides,
@@ -77,7 +79,7 @@ impl Toolbox {
     ) -> Result<Self, ProgramError> {
         let mut programs = BTreeMap::new();
         let mut not_given: Vec<&'static Component> = Vec::new();
-        // Check given programs before the build, which takes minutes.
+        // Check the given programs first, because a build takes minutes.
         for component in components {
             not_given.extend(to_build_for(component, overrides));
             if let Some(Replacement::File(path)) = overrides.get(component.name) {
@@ -114,7 +116,8 @@ impl Toolbox {
         to_build
     }
 
-    /// Whether a component is in a release, or in the cache, built by the Go that is now on PATH.
+    /// Whether a release or the cache has the component. A cached program counts only if the Go on PATH built
+    /// it.
     pub async fn is_built(component: &'static Component) -> bool {
         if matches!(ReleaseFolder::of_this_program(), Ok(Some(release)) if release.lists(component)) {
             return true;
@@ -232,7 +235,7 @@ async fn cached_or_built(
     built_once(build, &go, progress).await
 }
 
-/// In order. Builds missing ones.
+/// Returns the programs in the given order. Builds missing ones.
 pub(crate) async fn built_once(
     build: Build<'_>,
     go: &Toolchain,
@@ -267,7 +270,7 @@ pub(crate) async fn built_once(
     Ok(programs)
 }
 
-/// Returns the seconds that it took.
+/// Compiles the programs into their folders, and returns the seconds that this took.
 async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> Result<f64, ProgramError> {
     let (names, version) = (build::names(build.programs), build.version);
     progress.building(&names, version);
@@ -288,7 +291,7 @@ async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> R
             seconds,
         };
         std::fs::rename(&output, &program).map_err(ProgramError::file(&program))?;
-        // Written last: a folder without this file is an unfinished build.
+        // Write this file last, because a folder without it is an unfinished build.
         let text = serde_json::to_string_pretty(&built).unwrap_or_default();
         home::write(&kept_in.join("built.json"), text)?;
     }
@@ -343,7 +346,7 @@ mod tests {
 
     use super::*;
 
-    /// A killed process, a full disk or an interrupted copy leaves an incomplete program in the cache.
+    /// A killed process, a full disk or an interrupted copy can leave an incomplete program in the cache.
     #[rstest]
     #[case::complete(Some(4), "prog", true)]
     #[case::of_an_older_version(None, "prog", true)]

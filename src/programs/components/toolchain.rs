@@ -21,7 +21,7 @@ pub(crate) enum GoError {
     NotRun(std::io::Error),
     #[error("{0}")]
     Failed(String),
-    #[error("`go env` answered {0:?}")]
+    #[error("`go env` printed {0:?}, not a version and a target")]
     Answer(String),
     #[error("no answer within {} s", .0.as_secs())]
     Timeout(Duration),
@@ -30,7 +30,7 @@ pub(crate) enum GoError {
 }
 
 impl Toolchain {
-    /// Runs `go env` inside the module, so that Go honours its `go` line and GOTOOLCHAIN.
+    /// Runs `go env` inside the module, so that Go applies the module's `go` line and GOTOOLCHAIN.
     pub async fn find(module: &'static Module) -> Result<Self, ProgramError> {
         let folder = materialise(module)?;
         Self::in_folder(&folder).await.map_err(|error| ProgramError::Go {
@@ -56,13 +56,14 @@ impl Toolchain {
         }
     }
 
-    /// `go env` succeeds whatever `go` line the module has; `go list -m` does not.
+    /// Checks that Go is new enough for the module, with `go list -m`. `go env` would succeed with any `go`
+    /// line.
     pub(crate) async fn check_version_for(module: &Path) -> Result<(), GoError> {
         let mut go = Command::new("go");
         go.args(["list", "-m"]).current_dir(module).stdin(Stdio::null());
         let answer = go.output().await.map_err(GoError::NotRun)?;
         let text = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
-        // Ignore other problems of the module: its build reports them.
+        // Ignore other problems of the module, because its build reports them.
         let is_too_old = text.contains("requires go") || text.contains("toolchain");
         if answer.status.success() || !is_too_old { Ok(()) } else { Err(GoError::Failed(text)) }
     }

@@ -1,10 +1,10 @@
-//! The `go.mod` from which Go resolves another version of a pinned module. Go applies `replace` and `exclude`
-//! lines of the main module only, so they are taken from the version's own `go.mod`.
+//! Writes the `go.mod` from which Go resolves another version of a pinned module. Go applies only the
+//! `replace` and `exclude` lines of the main module, so they are copied from the `go.mod` of that version.
 
 use super::amendment::Amendment;
 use super::component::Component;
 
-/// `own` is the version's own `go.mod`.
+/// Returns the `go.mod` for a version. `own` is the `go.mod` that this version itself has.
 pub(super) fn go_mod(component: &Component, version: &str, own: &str) -> String {
     let mut lines = vec![format!("module grove-conformance/versions/{}\n", component.name)];
     lines.extend(directives(own, "go").first().map(|words| format!("go {}\n", words.join(" "))));
@@ -14,7 +14,7 @@ pub(super) fn go_mod(component: &Component, version: &str, own: &str) -> String 
     lines.join("\n") + "\n"
 }
 
-/// The amended module, if the repository of this version has a copy of that module.
+/// Returns the amended module if the repository of this version also contains a copy of that module.
 pub(super) fn kept_amendment(component: &Component, version: &str, own: &str) -> Option<&'static Amendment> {
     let amendment = component.module.amendment?;
     let is_copied = directives(own, "replace")
@@ -23,7 +23,7 @@ pub(super) fn kept_amendment(component: &Component, version: &str, own: &str) ->
     (is_copied && minor(version) == minor(component.version)).then_some(amendment)
 }
 
-/// `None` if the module is published in the version that is required.
+/// Returns the `replace` line to use, or `None` if the required version of the module is published.
 fn replaced(component: &Component, version: &str, words: &[&str]) -> Option<String> {
     if !is_folder(words) {
         return Some(format!("replace {}", words.join(" ")));
@@ -35,11 +35,12 @@ fn replaced(component: &Component, version: &str, words: &[&str]) -> Option<Stri
         if minor(version) == minor(component.version) {
             return Some(format!("replace {module} => ./{}", amendment.folder));
         }
-        // Older versions require v0.0.0, which is not published. The first version of the minor is.
+        // Older versions require v0.0.0, which is not published. Use the first version of the minor release
+        // instead.
         let (major, minor) = minor(version)?;
         return Some(format!("replace {module} => {module} {major}.{minor}.0"));
     }
-    // Libraries of Kubernetes are folders of its repository, and are published at v0.x.y.
+    // Kubernetes' libraries are folders of its repository, and are published as v0.MINOR.PATCH.
     let library = version.strip_prefix("v1.").filter(|_| component.is_of_kubernetes())?;
     Some(format!("replace {module} => {module} v0.{library}"))
 }
@@ -54,7 +55,7 @@ fn minor(version: &str) -> Option<(&str, &str)> {
     Some((major, rest.split_once('.')?.0))
 }
 
-/// The words of each line of a directive, in a block or alone, without comments.
+/// Returns the words of each line of a directive, in a block or alone, without comments.
 fn directives<'a>(go_mod: &'a str, directive: &str) -> Vec<Vec<&'a str>> {
     let mut found = Vec::new();
     let mut block: Option<&str> = None;

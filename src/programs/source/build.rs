@@ -1,4 +1,5 @@
-//! Builds programs from a working tree. The cache keeps each under a hash of the tree and all other inputs.
+//! Builds programs from a working tree. The cache keeps each program under a hash of the tree and all other
+//! inputs.
 
 use std::path::PathBuf;
 
@@ -22,10 +23,11 @@ const KUBERNETES: &str = "k8s.io/kubernetes";
 pub struct GoBuild {
     pub module: String,
     pub package: String,
-    /// Folders whose files determine the build output: that of the module, and those of `replace` lines.
+    /// Folders whose files determine the build output: those of the module, and those of its `replace` lines.
     pub inputs: Vec<String>,
-    /// Placeholders are `{version}`, `{commit}` and `{module}` (the module's path), and for Kubernetes or a
-    /// module that contains it `{kubernetes}` (the version), `{kubernetes-major}` and `{kubernetes-minor}`.
+    /// Linker flags with placeholders: `{version}`, `{commit}`, and `{module}` for the module's path.
+    /// Kubernetes and modules that require it also have `{kubernetes}` for its version, `{kubernetes-major}`
+    /// and `{kubernetes-minor}`.
     #[serde(default)]
     pub ldflags: String,
 }
@@ -67,7 +69,7 @@ impl Tree {
         let ldflags = fill(module.ldflags, &values(&go_mod, &self.revision))
             .map_err(|source| SourceError::Flags { module: folder.clone(), source })?;
         let content = content(&self.dir, module.inputs).await?;
-        // GOFLAGS may select another go.mod, or build tags.
+        // GOFLAGS may select another go.mod or build tags.
         let flags = std::env::var("GOFLAGS").unwrap_or_default();
         let mut key = Sha256::new();
         for part in [&*content, module.folder, &ldflags, COMPILER_FLAGS, &go.version, &go.target, &flags] {
@@ -101,7 +103,8 @@ impl Buildable {
             <[Program; 1]>::try_from(built_once(build, &self.go, progress).await?).map_err(|_| {
                 ProgramError::NoProgram { program: name.into(), reason: "the build produced no program" }
             })?;
-        // Since the build, the same content may have been committed or tagged.
+        // Use the current version, because the same content may have been committed or tagged after its
+        // build.
         Ok(Program { version: version.clone(), ..program })
     }
 }

@@ -1,4 +1,4 @@
-//! A folder with a program's source: a clone, a worktree, or an unpacked archive without git.
+//! A folder with the source of a program: a clone, a worktree, or an unpacked archive without git.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::components::hex;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VersionFrom {
-    /// Which tags are versions, as a pattern of `git describe --match`.
+    /// Pattern of tags that are versions, for `git describe --match`.
     pub git_tags: Option<String>,
     /// A text file that contains only the version, or a Helm chart's Chart.yaml.
     pub file: Option<String>,
@@ -39,7 +39,7 @@ pub async fn revision(dir: &Path, from: &VersionFrom) -> Revision {
     };
     let version = match described {
         Some(version) => version,
-        // A clone without tags: combine the version from the file with the commit from git.
+        // In a clone without tags, combine the version from the file with the commit from git.
         None => match (
             in_file(),
             git(dir, &["describe", "--always", "--dirty", "--abbrev=8", "--exclude=*"]).await,
@@ -72,8 +72,8 @@ fn version_in(path: &Path) -> Option<String> {
     field("appVersion").or_else(|| field("version"))
 }
 
-/// Covers the files that git does not ignore, or without git all that are not hidden. Skips missing inputs:
-/// not every tree has a vendor folder.
+/// Returns a hash of the input files that git does not ignore or, without git, of those that are not hidden.
+/// Missing inputs are skipped, because not every tree has a vendor folder.
 pub(super) async fn content(dir: &Path, inputs: &[String]) -> Result<String, ProgramError> {
     let mut files = Vec::new();
     if is_top(dir).await {

@@ -12,7 +12,7 @@ pub enum SourceError {
     Go {
         module: PathBuf,
         reason: String,
-        /// The `go` line of the source's go.mod.
+        /// The `go` line of the source's go.mod, which states the minimum version.
         needed: String,
     },
     #[error(

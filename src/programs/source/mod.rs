@@ -1,10 +1,10 @@
-//! Programs from the user's source: a working tree of an operator or a scheduler, built with the user's Go
-//! once per content.
+//! Programs from the user's source, a working tree of an operator or a scheduler. The user's Go builds them
+//! once per content of the tree.
 //!
 //! - [`checkout`]: version, commit and content of a folder
-//! - [`release`]: the common part of a recipe, and the differences between releases
+//! - [`release`]: documents that describe every release of a program
 //! - [`build`]: runs Go on the tree and keeps the programs in the component cache
-//! - [`placeholders`]: fills `{version}` and others in texts
+//! - [`placeholders`]: replaces `{version}` and other placeholders in texts
 
 mod build;
 mod checkout;

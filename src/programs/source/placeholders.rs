@@ -1,4 +1,4 @@
-//! Placeholders such as `{version}`. Other braces are plain text.
+//! Replaces placeholders such as `{version}`. Other braces are plain text.
 
 use std::collections::BTreeMap;
 

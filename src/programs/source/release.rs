@@ -1,5 +1,5 @@
-//! Documents that cover every release of a program. The first of its `variants` that matches the files in the
-//! source folder is merged over the rest.
+//! Documents that describe every release of a program. `variants` lists the differences between releases. The
+//! first variant that matches the files in the source folder is merged over the other fields.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub enum NoRelease {
     Refused(String),
 }
 
-/// Returns it without `apiVersion` and `kind`.
+/// Returns the document's fields without `apiVersion` and `kind`.
 pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentError> {
     let mut documents = grove_yaml::documents(text)?;
     let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
@@ -82,7 +82,8 @@ pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentEr
     Ok(fields)
 }
 
-/// `repository` is a name for messages.
+/// Returns the absolute path of a checkout, after checking that it has the required files. `repository` is a
+/// name for messages.
 pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
     let no_checkout =
         |missing| SourceError::Checkout { repository: repository.into(), dir: dir.into(), missing };
@@ -93,7 +94,7 @@ pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<
     if missing.is_empty() { Ok(top) } else { Err(no_checkout(missing)) }
 }
 
-/// Returns the variant's name. `path` is for messages.
+/// Merges the matching variant into `fields`, and returns its name. `path` is for messages.
 pub fn for_release(
     fields: &mut Map<String, Value>,
     dir: &Path,
@@ -117,7 +118,7 @@ pub fn for_release(
     Ok(Some(variant.name.clone()))
 }
 
-/// RFC 7386.
+/// Applies a merge patch (RFC 7386).
 fn merge(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
     for (name, value) in patch {
         match (into.get_mut(name), value) {
