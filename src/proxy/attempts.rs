@@ -9,7 +9,8 @@ use crate::target::Target;
 #[derive(Debug, Default)]
 pub(crate) struct Attempts(BTreeMap<Write, u64>);
 
-/// Values do not count: the retry of a status may contain another time.
+/// Identifies a write by its object and the paths of its fields. Values do not count, because the retry of a
+/// status update may contain another time.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Write {
     resource: String,
@@ -19,9 +20,9 @@ struct Write {
 }
 
 impl Attempts {
-    /// Counts an attempt, and returns whether to disturb it: those whose numbers have an odd number of ones
-    /// in binary (Thue-Morse). These are about half, and at most two in a row. The same is true of every
-    /// second attempt, so two alternating writes do not fall into step with the rule either.
+    /// Counts an attempt, and returns whether to disturb it: whether its number has an odd number of ones in
+    /// binary (Thue-Morse). This disturbs about half of the attempts, and at most two in a row. The same is
+    /// true of every second attempt, so two alternating writes also get through.
     pub(crate) fn is_disturbed(&mut self, target: &Target, body: &[u8]) -> bool {
         let number = self.0.entry(Write::of(target, body)).or_default();
         *number += 1;
@@ -45,11 +46,11 @@ impl Write {
     }
 }
 
-/// The entries of a list share one path.
+/// Collects the paths of all fields. The entries of a list share one path.
 fn collect(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) if !members.is_empty() => {
-            // The names in managedFields are those of other writes.
+            // managedFields contains the field names of other writes.
             for (name, member) in members.iter().filter(|(name, _)| *name != "managedFields") {
                 collect(member, &format!("{path}/{name}"), fields);
             }

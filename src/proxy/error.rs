@@ -40,7 +40,8 @@ pub enum ProxyError {
     },
 }
 
-/// The client sees a broken connection: hyper closes it (HTTP/1.1) or resets the stream (HTTP/2).
+/// No response was received. The client sees a broken connection: hyper closes it (HTTP/1.1) or resets the
+/// stream (HTTP/2).
 #[derive(Debug, thiserror::Error)]
 #[error("lost: {0}")]
 pub(crate) struct Lost(pub String);

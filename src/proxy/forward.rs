@@ -20,7 +20,7 @@ use crate::target::{Target, Verb};
 use crate::upstream::Upstream;
 use crate::watching;
 
-/// Headers that apply to one connection only.
+/// Headers that apply to a single connection.
 const OF_THE_CONNECTION: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -34,7 +34,8 @@ const OF_THE_CONNECTION: [HeaderName; 9] = [
 ];
 
 const JSON: &str = "application/json";
-/// A request that the API server rejects as invalid tests the API server, not the program.
+/// Reported for a changed request that the API server rejects as invalid, because it tests the API server
+/// instead of the program.
 const INVALID: &str = "the API server calls the changed request invalid";
 
 #[derive(Debug)]
@@ -118,6 +119,7 @@ impl Forward {
         Ok(answer)
     }
 
+    /// Applies the steps that need the response: sends the request again, or loses the response.
     async fn after(
         &self,
         steps: &[Step],
@@ -132,12 +134,12 @@ impl Forward {
         if due.peek().is_none() {
             return Ok(answer.map(|body| body.map_err(|error| Lost(error.to_string())).boxed_unsync()));
         }
-        // The body of a watch never ends, so its head is the whole response.
+        // The body of a watch never ends, so only its head is held or lost.
         let (head, rest) = answer.into_parts();
         let whole = if target.verb == Verb::Watch { Bytes::new() } else { collected(rest).await? };
         for step in due {
             if step.action == Action::Duplicate {
-                // The program gets the first response, regardless of the second.
+                // The program gets the first response, regardless of the second one.
                 if let Ok(second) = self.upstream.send(parts, parts.headers.clone(), body.clone()).await {
                     let _ = collected(second.into_body()).await;
                 }
@@ -190,7 +192,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(JSON.as_bytes()))
 }
 
-/// With `looks_inside`, the proxy requests plain JSON.
+/// Prepares the headers for the API server. With `looks_inside`, they request JSON without compression.
 fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
     for header in OF_THE_CONNECTION.iter().chain(&[HOST, CONTENT_LENGTH]) {
         headers.remove(header);
@@ -205,14 +207,14 @@ fn prepare(headers: &mut HeaderMap, looks_inside: bool) {
     }
 }
 
-/// Parameters such as `;as=Table` are kept.
+/// Replaces each accepted media type with JSON, and keeps parameters such as `;as=Table`.
 fn as_json(accepts: &str) -> String {
     let mut kinds: Vec<String> = Vec::new();
     for accepted in accepts.split(',') {
         let mut kind = JSON.to_owned();
         for parameter in accepted.split(';').skip(1) {
             let name = parameter.trim();
-            // `type=` names a protobuf message, and `stream=` is implied.
+            // `type=` names a protobuf message, and JSON watches need no `stream=`.
             if !name.is_empty() && !name.starts_with("type=") && !name.starts_with("stream=") {
                 kind.push(';');
                 kind.push_str(parameter);

@@ -1,8 +1,9 @@
 //! A reverse proxy between one program and the API server, which injects faults into its traffic.
 //!
-//! The proxy knows nothing about clusters or the program: it gets addresses, certificates and [`Rule`]s. It
-//! serves one identity and uses that identity's client certificate for the API server. So audit logs and
-//! admission see the same user as without a proxy. Clients must present a certificate of the same authority.
+//! The proxy knows only addresses, certificates and [`Rule`]s, and nothing about clusters or the program. It
+//! serves one identity, and uses the client certificate of this identity for the API server. So audit logs
+//! and admission see the same user as without a proxy. Clients must present a certificate of the same
+//! authority.
 //!
 //! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
 //! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.
@@ -12,10 +13,10 @@
 //!   responses like those of the API server.
 //! - `server`: connections from the program. `upstream`: connections to the API server.
 //!
-//! Both sides speak HTTP/1.1 and HTTP/2. Traffic without a matching rule passes byte for byte, in any
-//! encoding. A rule that looks into objects ([`Action::looks_into_objects`]) makes the proxy request JSON on
-//! behalf of the client. Upgrades (`exec`, `port-forward`) are refused with 501, because no controller or
-//! scheduler uses them.
+//! Both sides speak HTTP/1.1 and HTTP/2. Traffic that no rule matches passes unchanged, byte for byte, in any
+//! encoding. For a rule that looks into objects ([`Action::looks_into_objects`]), the proxy requests JSON
+//! instead of the client's encoding. Upgrades (`exec`, `port-forward`) are refused with 501, because no
+//! controller or scheduler uses them.
 
 #![warn(missing_docs)]
 

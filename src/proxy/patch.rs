@@ -1,4 +1,4 @@
-//! Changes to objects in transit.
+//! Changes objects in transit.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ pub enum Patch {
     Json(json_patch::Patch),
     /// A JSON merge patch (RFC 7386).
     Merge(Value),
-    /// Edits of existing values that match a pattern. The other two kinds of patch have no patterns.
+    /// Edits of the values that a pattern matches, because the other two formats have no patterns.
     Edit(Vec<Edit>),
 }
 

@@ -1,4 +1,5 @@
-//! A rule: what it matches, when it fires, and what it does. Rules are data, in Rust or as YAML/JSON:
+//! A rule states what it matches, when it fires, and what it does. Rules are data, in Rust or as YAML or
+//! JSON:
 //!
 //! ```yaml
 //! name: third binding refused
@@ -31,17 +32,17 @@ pub struct Rule {
     pub when: When,
     /// What the rule does when it fires.
     pub action: Action,
-    /// How often the rule and its clones were applied, by any proxy.
+    /// How often any proxy has applied the rule or one of its clones.
     #[serde(skip)]
     pub applied: Applied,
 }
 
-/// Counts how often a rule and its clones were applied. Comparisons of rules ignore it.
+/// Counts how often a rule and its clones were applied. Comparisons of rules ignore this count.
 #[derive(Debug, Clone, Default)]
 pub struct Applied(Arc<AtomicU64>);
 
 impl Applied {
-    /// The number of times.
+    /// Returns the count.
     pub fn times(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -65,17 +66,17 @@ pub struct Match {
     pub verbs: Vec<Verb>,
     /// API group; `""` is the core group.
     pub group: Option<String>,
-    /// One of these: `pods` alone, `pods/binding`, or `pods/*` for every subresource.
+    /// One of these resources: `pods` alone, `pods/binding`, or `pods/*` for every subresource.
     pub resources: Vec<String>,
     /// Namespace of the request, or of the object if the action looks into objects.
     pub namespace: Option<String>,
-    /// Name of the object. A name that the API server generates does not match.
+    /// Name of the object. The pattern does not match a name that the API server generates.
     pub name: Option<String>,
     /// Only objects that are being deleted, for an action that looks into objects.
     pub terminating: bool,
 }
 
-/// The matches at which a rule fires, counted from 1. By default these are all.
+/// The matches at which a rule fires, counted from 1. The default is all matches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct When {
@@ -90,8 +91,8 @@ pub struct When {
     /// Seed for `probability`. The same seed selects the same matches.
     pub seed: u64,
     /// Fires at about half of the selected matches, and at no more than two attempts of the same write (the
-    /// same fields of the same object) in a row. Programs whose requests alternate can fall into step with
-    /// `every`, but not with this.
+    /// same fields of the same object) in a row. With `every`, a program whose requests alternate might
+    /// always fail at the same request; `irregular` prevents that.
     pub irregular: bool,
 }
 
@@ -101,7 +102,7 @@ pub struct When {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Action {
-    /// Only counts the matches, so that a driver can wait for them.
+    /// Only counts the matches, so that a case can wait for them.
     Notify,
     /// Forwards the request after a delay.
     Delay {
@@ -114,7 +115,7 @@ pub enum Action {
     Drop,
     /// Forwards the request and loses the response.
     LoseAnswer,
-    /// Responds with a Status, without asking the server.
+    /// Responds with a Status, without sending the request to the server.
     Refuse {
         /// HTTP status code, such as 409, 410, 429, 500 or 503.
         code: u16,
@@ -124,9 +125,11 @@ pub enum Action {
     },
     /// Sends the request twice and returns the first response.
     Duplicate,
-    /// Changes the body. A body that is not JSON stays unchanged, and the log reports that.
+    /// Changes the body of the request. A body that is not JSON stays unchanged, and the log reports the
+    /// skipped change.
     RewriteRequest(Patch),
-    /// Executes this write, and holds its response and all later writes. Drops them when the rule ends.
+    /// Forwards this write, and holds its response and all later writes. Drops all of them when the rule
+    /// ends.
     Halt,
     /// Changes objects in responses, lists and watch events.
     RewriteObject(Patch),
@@ -141,13 +144,13 @@ pub enum Action {
         /// Length of the delay per event.
         milliseconds: u64,
     },
-    /// Replaces the event by an ERROR event, such as 410, and ends the watch.
+    /// Replaces the event with an ERROR event, such as 410, and ends the watch.
     BreakWatch {
         /// Status code of the ERROR event.
         code: u16,
     },
-    /// Delivers nothing on a watch while the rule is active, in any encoding. `when`, `namespace` and `name`
-    /// do not apply to its events.
+    /// Delivers nothing on a watch, in any encoding, while the rule is active. `when`, `namespace` and `name`
+    /// do not apply to the events.
     Freeze,
 }
 
@@ -158,7 +161,7 @@ impl Default for When {
 }
 
 impl When {
-    /// Fires at the n-th match only, counted from 1.
+    /// Fires only at the n-th match, counted from 1.
     pub fn nth(n: u64) -> Self {
         Self { from: n, count: Some(1), ..Self::default() }
     }
@@ -177,7 +180,7 @@ impl Match {
         Self { verbs: verbs.to_vec(), resources, ..Self::default() }
     }
 
-    /// All requests that write.
+    /// Matches all write requests.
     pub fn writes() -> Self {
         Self::of(&Verb::WRITES, &[])
     }
@@ -194,7 +197,8 @@ impl Match {
             && is_like(self.name.as_deref(), target.name.as_deref())
     }
 
-    /// Like [`Match::is_about`], without namespace and name: those of the objects decide.
+    /// Like [`Match::is_about`], but ignores namespace and name, which are compared with those of the
+    /// objects.
     pub(crate) fn is_about_kind(&self, target: &Target) -> bool {
         let is_resource = |pattern: &String| match pattern.strip_suffix("/*") {
             Some(resource) => {
@@ -228,7 +232,8 @@ fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
 }
 
 impl Action {
-    /// Whether the action applies to objects in responses and watch events. The proxy then requests JSON.
+    /// Whether the action applies to objects in responses and watch events. For such a rule, the proxy
+    /// requests JSON.
     pub fn looks_into_objects(&self) -> bool {
         matches!(
             self,
@@ -260,7 +265,7 @@ impl Action {
 }
 
 impl Rule {
-    /// A rule that fires at every match.
+    /// Creates a rule that fires at every match.
     pub fn new(name: impl Into<String>, matches: Match, action: Action) -> Self {
         Self { name: name.into(), matches, when: When::default(), action, applied: Applied::default() }
     }

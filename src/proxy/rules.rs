@@ -13,7 +13,7 @@ use crate::patch::NO_PATCH;
 use crate::rule::{Action, Match, Rule};
 use crate::target::{Target, Verb};
 
-/// Identifies a rule that was added.
+/// Identifies a rule of a running proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleId(usize);
 
@@ -37,8 +37,8 @@ pub struct ProxyHandle {
 }
 
 impl ProxyHandle {
-    /// Adds a rule after the existing ones, which apply in this order until one ends the request. An open
-    /// watch whose encoding the rule cannot read ends.
+    /// Adds a rule after the existing ones. The rules apply in this order until one of them ends the request.
+    /// An open watch ends if the rule must look into its events and they are not JSON.
     pub fn add(&self, rule: Rule) -> Result<RuleId, ProxyError> {
         rule.check()?;
         let mut state = self.rules.state();
@@ -56,32 +56,32 @@ impl ProxyHandle {
         Ok(id)
     }
 
-    /// Removes a rule and forwards what it holds.
+    /// Removes a rule and forwards the requests and events that it holds.
     pub fn release(&self, id: RuleId) {
         self.end(id, Phase::Released);
     }
 
-    /// Removes a rule and drops what it holds.
+    /// Removes a rule and drops the requests and events that it holds.
     pub fn abandon(&self, id: RuleId) {
         self.end(id, Phase::Abandoned);
     }
 
-    /// How often a rule was applied.
+    /// Returns how often a rule was applied.
     pub fn applied(&self, id: RuleId) -> u64 {
         self.rules.state().entries[id.0].applied
     }
 
-    /// Waits until a rule was applied `times` times. Then the request is held, or the response is lost.
+    /// Waits until a rule was applied `times` times. The request is then held, or the response is lost.
     pub async fn until_applied(&self, id: RuleId, times: u64) {
         self.rules.wait(|state| (state.entries[id.0].applied >= times).then_some(())).await;
     }
 
-    /// Numbers of all requests so far.
+    /// Returns the number of requests so far, by key.
     pub fn counts(&self) -> BTreeMap<Counted, u64> {
         self.rules.state().counts.clone()
     }
 
-    /// Number of requests so far that match, regardless of names.
+    /// Returns the number of requests so far that match, regardless of names.
     pub fn count(&self, matches: &Match) -> u64 {
         let counts = self.counts().into_iter();
         let about = |counted: &Counted| {
@@ -92,7 +92,7 @@ impl ProxyHandle {
         counts.filter(|(counted, _)| about(counted)).map(|(_, count)| count).sum()
     }
 
-    /// All faults so far.
+    /// Returns all faults so far.
     pub fn faults(&self) -> Vec<Fault> {
         self.rules.state().faults.clone()
     }
@@ -126,7 +126,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Irregular rules need the request.
+    /// Counts a match, and returns a step if the rule fires. Irregular rules need the request.
     fn matched(&mut self, id: RuleId, request: Option<(&Target, &[u8])>) -> Option<Step> {
         self.seen += 1;
         let when = &self.rule.when;
@@ -188,7 +188,7 @@ impl Rules {
             if let Some(found) = find(&self.state()) {
                 return found;
             }
-            // This cannot fail: `self` owns the sender.
+            // The receiver cannot fail, because `self` owns the sender.
             let _ = changes.changed().await;
         }
     }
@@ -270,7 +270,7 @@ impl Rules {
         self.record(step, target, None, Some(why));
     }
 
-    /// Returns whether the object changed.
+    /// Applies the patch to an object, and returns whether the object changed.
     pub(crate) fn rewrite(&self, step: &Step, target: &Target, object: &mut Value) -> bool {
         let Action::RewriteObject(patch) = &step.action else { return false };
         if patch.apply(object) {

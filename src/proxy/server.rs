@@ -25,7 +25,7 @@ use crate::upstream::Upstream;
 /// A certificate and its key, as PEM.
 #[derive(Clone)]
 pub struct Credentials {
-    /// The certificate, with its chain if that is needed.
+    /// The certificate, with its chain if one is needed.
     pub certificate: String,
     /// The private key.
     pub key: String,
@@ -46,7 +46,7 @@ pub struct ProxyConfig {
     pub port: u16,
     /// Serving certificate for the program, valid for 127.0.0.1.
     pub serving: Credentials,
-    /// Client certificate for the API server: the program's own.
+    /// The program's own client certificate, with which the proxy connects to the API server.
     pub identity: Credentials,
     /// The authority of all certificates, as PEM.
     pub ca: String,
@@ -56,7 +56,7 @@ pub struct ProxyConfig {
     pub log: Option<PathBuf>,
 }
 
-/// A running proxy. Dropping it ends it and all its connections.
+/// A running proxy. Dropping this value ends the proxy and all its connections.
 #[derive(Debug)]
 pub struct Proxy {
     address: SocketAddr,
@@ -65,7 +65,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts a proxy, which accepts connections on return. Must be called on a Tokio runtime.
+    /// Starts a proxy. It accepts connections when this function returns. Must be called on a Tokio runtime.
     pub fn start(config: &ProxyConfig) -> Result<Self, ProxyError> {
         let rules = Arc::new(Rules::new(config.name.clone(), Log::open(config.log.as_deref())?));
         let roots = Arc::new(roots(&config.ca)?);
@@ -82,12 +82,12 @@ impl Proxy {
         Ok(Self { address, handle: ProxyHandle { rules }, serving })
     }
 
-    /// The URL that the program uses in place of the API server's.
+    /// Returns the URL that the program uses instead of the API server's.
     pub fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// The handle that controls the proxy.
+    /// Returns the handle that controls the proxy.
     pub fn handle(&self) -> ProxyHandle {
         self.handle.clone()
     }
@@ -100,13 +100,13 @@ impl Drop for Proxy {
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forward>) {
-    // Dropping it ends all connections.
+    // All connections end when this set is dropped.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((socket, _)) => drop(connections.spawn(serve(socket, acceptor.clone(), forward.clone()))),
-                // The reason may be temporary, for example too many open files.
+                // The cause may be temporary, for example too many open files.
                 Err(error) => {
                     if error.kind() != ErrorKind::ConnectionAborted {
                         tracing::warn!(%error, "the fault proxy accepts no connection");
@@ -162,7 +162,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// It has no ALPN protocols, because the connector adds them.
+/// Returns the TLS configuration without ALPN protocols, because the connector adds them.
 pub(crate) fn client(identity: &Credentials, roots: Arc<RootCertStore>) -> Result<ClientConfig, ProxyError> {
     const WHAT: &str = "the identity's certificate";
     ClientConfig::builder_with_provider(provider())

@@ -1,4 +1,4 @@
-//! The subject of a request, derived from its method and path like Kubernetes' `RequestInfo`.
+//! The subject of a request, derived from its method and path as in Kubernetes' `RequestInfo`.
 
 use http::{Method, Uri};
 use serde::{Deserialize, Serialize};
@@ -21,12 +21,12 @@ pub enum Verb {
     Patch,
     /// DELETE of one object.
     Delete,
-    /// DELETE of everything that a selector selects.
+    /// DELETE of all objects that a selector selects.
     DeleteCollection,
 }
 
 impl Verb {
-    /// The verbs that write.
+    /// The verbs of write requests.
     pub const WRITES: [Self; 5] =
         [Self::Create, Self::Update, Self::Patch, Self::Delete, Self::DeleteCollection];
 
@@ -40,10 +40,10 @@ pub(crate) struct Target {
     pub verb: Verb,
     /// API group; empty for the core group and for paths without a resource.
     pub group: String,
-    /// Plural, with its subresource if any: `pods`, `pods/binding`. Empty for paths without a resource.
+    /// Plural and, if there is one, subresource: `pods`, `pods/binding`. Empty for paths without a resource.
     pub resource: String,
     pub namespace: Option<String>,
-    /// Name of the object, from the path or, for a created object, from the body.
+    /// Name of the object. The name comes from the path or, for a created object, from the body.
     pub name: Option<String>,
 }
 

@@ -251,6 +251,7 @@ async fn serve(api: Arc<Mutex<Api>>, serving: &Credentials, ca: &str) -> String 
     format!("https://{address}")
 }
 
+/// Answers a request of the test as an API server would, and records the request.
 async fn answer(
     api: Arc<Mutex<Api>>,
     user: &str,
@@ -261,7 +262,7 @@ async fn answer(
     let accept = header(ACCEPT).unwrap_or_default();
     assert_eq!(header(AUTHORIZATION), None);
     let (path, version) = (request.uri().to_string(), request.version());
-    // HTTP/2 requests have absolute URIs. The port is ephemeral, so it has 5 digits.
+    // HTTP/2 requests have absolute URIs. An ephemeral port has 5 digits.
     let path = path.split_once("127.0.0.1:").map_or(path.clone(), |(_, rest)| rest[5..].to_owned());
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let kind = if accept.starts_with(PROTOBUF) { PROTOBUF } else { "application/json" };

@@ -129,7 +129,8 @@ async fn a_dropped_request_does_not_reach_the_server_but_a_lost_response_does() 
     }
 }
 
-/// Each attempt of a program writes counts. If that fails, it writes the error and tries again.
+/// Each attempt of the program first writes counts. If that fails, the program writes the error and tries
+/// again.
 #[rstest]
 #[case::in_step(json!({"every": 2}), None)]
 #[case::irregular(json!({"irregular": true}), Some(3))]
@@ -308,8 +309,8 @@ async fn a_proxy_that_is_dropped_ends_its_connections() {
     client.get(POD).await.unwrap_err();
 }
 
-/// Compares the median times of requests through the proxy and directly to the server. It uses the best of
-/// several rounds, because a busy machine adds time that the proxy does not.
+/// Compares the median times of requests through the proxy and directly to the server. Uses the best of
+/// several rounds, because a busy machine adds time that the proxy does not cause.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_proxy_adds_less_than_a_millisecond() {
     const REQUESTS: usize = 200;

@@ -38,7 +38,7 @@ impl Upstream {
         Ok(Self { client, authority })
     }
 
-    /// Sends a request. An error means that there was no response.
+    /// Sends a request. An error means that no response was received.
     pub(crate) async fn send(
         &self,
         parts: &http::request::Parts,

@@ -1,5 +1,5 @@
-//! An open watch. If rules look into its events, JSON is split into single events. Any other encoding passes
-//! until a rule has to look into it: then the watch ends, and the program requests it again.
+//! An open watch. If rules look into its events, the proxy splits JSON into single events. Any other encoding
+//! passes until a rule must look into the events. The watch then ends, and the program starts another one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,13 +48,13 @@ struct Watch {
     rules: Arc<Rules>,
     changes: watch::Receiver<()>,
     buffer: BytesMut,
-    /// Held events that later events may pass, in order.
+    /// Events that are held while later events may pass, in order.
     held: VecDeque<(RuleId, Bytes)>,
     is_over: bool,
 }
 
 impl Watch {
-    /// `None` at the end.
+    /// Returns `None` at the end of the watch.
     async fn next(&mut self) -> Result<Option<Bytes>, Lost> {
         loop {
             if let Some(event) = self.released()? {
@@ -80,7 +80,7 @@ impl Watch {
                     }
                     None => self.is_over = true,
                 },
-                // This cannot fail: `self.rules` owns the sender.
+                // The receiver cannot fail, because `self.rules` owns the sender.
                 _ = self.changes.changed() => {}
             }
         }
@@ -97,7 +97,8 @@ impl Watch {
         Ok(self.held.remove(index).map(|(_, event)| event))
     }
 
-    /// In JSON these are whole events, and only one event if a rule looks into them.
+    /// Returns the next bytes to deliver. In JSON these are whole events, and a single event if a rule looks
+    /// into events.
     fn ready(&mut self) -> Option<Bytes> {
         let is_newline = |byte: &u8| *byte == b'\n';
         let end = if self.is_over || !self.is_json {
@@ -110,7 +111,7 @@ impl Watch {
         (end > 0).then(|| self.buffer.split_to(end).freeze())
     }
 
-    /// `None` means that the event is held.
+    /// Applies the rules to an event. Returns `None` if the event is held.
     async fn let_through(&mut self, bytes: Bytes) -> Result<Option<Bytes>, Lost> {
         if !self.is_json || !self.rules.looks_into(&self.target) {
             return Ok(Some(bytes));
