@@ -1,11 +1,11 @@
-//! Gives values that are created while the program runs, such as declared targets, `&'static` references.
+//! Gives `&'static` references to values that are created at run time, such as declared targets.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A static list to which values can be added, and from which none is removed.
+/// A static list that only grows: values can be added, and none is removed.
 pub struct Arena<T: 'static> {
     first: Slot<T>,
-    /// The empty slot at the end; `None` is the first.
+    /// The empty slot at the end. `None` stands for `first`.
     end: Mutex<Option<&'static Slot<T>>>,
 }
 

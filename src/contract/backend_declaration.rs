@@ -1,5 +1,6 @@
-//! What the operator under test declares about one backend. It replaces the features in the suite's own
-//! description of a [`Target`]. The header of a history stores it, so that a replay decides as the run did.
+//! What the operator under test declares about one backend. A declaration replaces the features of the
+//! suite's own description of a [`Target`]. The header of a history stores the declaration, so that a replay
+//! decides as the run did.
 
 use std::borrow::Cow;
 
@@ -16,31 +17,31 @@ static DECLARATIONS: Arena<BackendDeclaration> = Arena::empty();
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendDeclaration {
-    /// The operator and its version, for messages.
+    /// Name and version of the operator, for messages.
     pub operator: String,
     /// The supported features, in the order of the contract.
     pub features: Vec<Feature>,
-    /// `config` of the backend's profile.
+    /// The field `config` of the backend's profile.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub configuration: Map<String, Value>,
     /// Whether the operator ignores PodGangs that no PodCliqueSet controls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pod_gangs_of_sets_only: bool,
-    /// The program that creates the gang resources, if the operator does not.
+    /// The program that creates the gang resources, if the operator does not create them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gang_resources_by: Option<String>,
-    /// What the operator adds to pods, in addition to what the suite knows of Grove.
+    /// Fields that the operator adds to pods, beyond the additions of Grove that the suite knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_additions: Vec<PodAddition>,
 }
 
-/// A documented field of pods that their templates lack.
+/// A documented field of pods that is missing in their templates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PodAddition {
     /// The path in a pod, with the name or key of a list entry in brackets; `*` matches any text.
     pub at: String,
-    /// The page that documents it.
+    /// Address of the page that documents the field.
     pub link: String,
 }
 
@@ -51,7 +52,8 @@ impl BackendDeclaration {
 }
 
 impl Target {
-    /// This target with an operator's declaration, which does not determine Kubelet and External.
+    /// Returns this target with an operator's declaration. The features Kubelet and External stay as the
+    /// suite describes them.
     #[must_use]
     pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
         let own = self.of_the_suite();
@@ -63,7 +65,7 @@ impl Target {
         own.with_declaration(DECLARATIONS.add(BackendDeclaration { features, ..declaration }))
     }
 
-    /// This target, as if the operator declared these features in addition.
+    /// Returns this target with additional declared features.
     #[must_use]
     pub fn as_if_declared(self, features: &[Feature]) -> Self {
         match self.declaration() {
@@ -75,7 +77,7 @@ impl Target {
         }
     }
 
-    /// A setting of the backend's profile, from the operator's declaration.
+    /// Returns a setting of the backend's profile, from the operator's declaration.
     pub fn configured(self, name: &str) -> Option<&'static Value> {
         self.declaration()?.configuration.get(name)
     }
@@ -91,7 +93,8 @@ impl Target {
         declaration.is_some_and(|declaration| declaration.gang_resources_by.is_some())
     }
 
-    /// Why it does not owe a clause that applies to it; `None` if it does.
+    /// Returns why the operator does not owe a clause that applies to the target, or `None` if it owes the
+    /// clause.
     pub fn why_not_owed(self, clause: &Clause) -> Option<Cow<'static, str>> {
         if let Some(feature) = self.undeclared(clause) {
             return Some(self.why_not(feature));
@@ -101,7 +104,7 @@ impl Target {
         Some(format!("{operator} declares that {by} creates the gang resources on {}", self.backend()).into())
     }
 
-    /// Whether the operator under test lacks a feature that the suite's own description has.
+    /// Whether the operator's declaration lacks a feature that the suite's own description has.
     pub fn lacks_by_declaration(self, feature: Feature) -> bool {
         self.of_the_suite().declares(feature) && !self.declares(feature)
     }

@@ -1,5 +1,5 @@
-//! The clauses of the contract, read from `contract/` at the top of the repository. The id of a clause never
-//! changes its meaning.
+//! The clauses of the contract, read from `contract/` at the top of the repository. The meaning of a clause's
+//! id never changes.
 
 mod feature;
 mod group;
@@ -35,83 +35,88 @@ pub struct Clause {
     pub tier: Tier,
     /// The programs that can cause a violation.
     pub depends_on: &'static [Party],
-    /// The environment that a run needs to decide it.
+    /// The environment that a run needs to decide the clause.
     pub environment: Environment,
-    /// Who promised it. Empty for a clause that only this suite recommends.
+    /// Who made the promise. Empty for a clause that only this suite recommends.
     pub sources: &'static [Source<'static>],
     /// What a violation means for users.
     pub rationale: &'static str,
-    /// The clause from which it was split.
+    /// The clause from which this clause was split.
     pub split_from: Option<&'static str>,
-    /// The first version of the contract that has it.
+    /// The first version of the contract that has the clause.
     pub since: &'static str,
-    /// Whether it applies to an external scheduler: not about a backend's own rules, resources or APIs.
+    /// Whether the clause applies to an external scheduler. False if it is about a backend's own rules,
+    /// resources or APIs.
     pub applies_to_external: bool,
-    /// Whether its cases need an admitted topology constraint.
+    /// Whether the cases of the clause need an admitted topology constraint.
     pub needs_topology: bool,
-    /// Whether its cases need gang resources that the operator creates, on backends with gang resources.
+    /// Whether the cases of the clause need gang resources that the operator creates, on backends with gang
+    /// resources.
     pub needs_gang_resources: bool,
-    /// The schedulers to which it applies. Empty for all schedulers.
+    /// The only schedulers to which the clause applies. Empty for all schedulers.
     pub only_on: &'static [&'static str],
-    /// The schedulers to which it does not apply, although it applies to all others.
+    /// The schedulers to which the clause does not apply.
     pub not_on: &'static [&'static str],
-    /// The gang scope of its backend to which it does not apply.
+    /// The gang scope of the backend to which the clause does not apply.
     pub not_in_scope: Option<&'static str>,
-    /// Whether the order of objects of different kinds decides it.
+    /// Whether the verdict depends on the order of objects of different kinds.
     pub across_kinds: bool,
-    /// Clauses that it repeats for its own backend. Evidence for one of them is evidence for this clause.
+    /// Clauses that this clause repeats for its own backend. Evidence for one of them is evidence for this
+    /// clause.
     pub restates: &'static [&'static str],
-    /// The part of the contract from which a clause without a case follows.
+    /// The part of the contract that implies this clause, for a clause without a case.
     pub rests_on: Option<&'static str>,
-    /// A second feature for which its cases are evidence, on the targets that declare that feature.
+    /// A second feature for which the cases of the clause are evidence, on targets that declare that feature.
     pub also_shows: Option<Feature>,
-    /// The part of it that no case tests yet.
+    /// The part of the clause that no case tests yet.
     pub not_tested: Option<&'static str>,
 }
 
 impl Clause {
-    /// Whether only this suite recommends it.
+    /// Whether only this suite recommends the clause.
     pub fn is_recommended(&self) -> bool {
         self.level == Level::Recommended
     }
 
-    /// Whether every backend must satisfy it, or every backend with gang scheduling.
+    /// Whether every backend, or every backend with gang scheduling, must satisfy the clause.
     pub fn is_core(&self) -> bool {
         self.level == Level::Required && self.capability().is_none()
     }
 
-    /// The feature that requires it, other than gang scheduling.
+    /// The feature, other than gang scheduling, that requires the clause.
     pub fn capability(&self) -> Option<Feature> {
         self.feature.filter(|feature| *feature != Feature::GangScheduling)
     }
 
-    /// The part of the contract it belongs to.
+    /// The group of the clause.
     pub fn group(&self) -> Option<&'static Group> {
         group(self.id)
     }
 
-    /// Whether it is about the lifecycle of a PodCliqueSet after its creation.
+    /// Whether the clause is about the lifecycle of a PodCliqueSet after its creation.
     pub fn is_lifecycle(&self) -> bool {
         self.group().is_some_and(|group| group.is_about_lifecycle)
     }
 
-    /// The kind of workload it is about.
+    /// The kind of workload that the clause is about.
     pub fn workload(&self) -> Workload {
         self.group().map_or(Workload::PodCliqueSets, |group| group.workload)
     }
 
-    /// The `schedulerName` of the only backend to which it applies; `None` if it applies to all.
+    /// The `schedulerName` of the only backend to which the clause applies, or `None` if it applies to all
+    /// backends.
     pub fn backend(&self) -> Option<&'static str> {
         self.group().and_then(|group| group.backend)
     }
 
-    /// Whether it applies to that backend, regardless of features. `external:NAME` is an [`EXTERNAL`] one.
+    /// Whether the clause applies to the backend, regardless of features. `external:NAME` is an [`EXTERNAL`]
+    /// backend.
     pub fn applies_to_backend(&self, backend: &str) -> bool {
         let kind = backend.split_once(':').map_or(backend, |(kind, _)| kind);
         self.backend().is_none_or(|own| own == kind)
     }
 
-    /// Its class in Grove's proposal 592, in which every backend has gang scheduling.
+    /// The class of the clause in Grove's proposal 592, in which every backend has gang scheduling.
     pub fn class(&self) -> Class {
         match (self.backend(), self.capability(), self.tier) {
             (Some(_), _, _) => Class::BackendSpecific,
@@ -125,13 +130,14 @@ impl Clause {
 /// The semantic version of the contract: a new or stricter required clause raises the minor number.
 pub const VERSION: &str = "0.2.0";
 
-/// The id of each clause as a constant, such as `AON_02`. The build script reads them from `contract/`.
+/// The id of each clause as a constant, such as `AON_02`. The build script reads the ids from `contract/`.
 #[allow(missing_docs)]
 pub mod ids {
     include!(concat!(env!("OUT_DIR"), "/ids.rs"));
 }
 
-/// Whether the contract has a clause with that id. It is `const` so that an unknown id does not compile.
+/// Whether the contract has a clause with this id. The function is `const`, so that an unknown id does not
+/// compile.
 pub const fn is_known(id: &str) -> bool {
     let mut index = 0;
     while index < ids::ALL.len() {
@@ -151,7 +157,7 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     }
 }
 
-/// The clause with that id.
+/// Returns the clause with this id.
 pub fn clause(id: &str) -> Option<&'static Clause> {
     CLAUSES.iter().find(|clause| clause.id == id)
 }
@@ -196,10 +202,10 @@ mod tests {
 
     use super::*;
 
-    /// The ids of deleted clauses. No clause gets them again.
+    /// The ids of deleted clauses, which are never reused.
     const DELETED: [&str; 3] = ["KUBE-02", "KUBE-03", "VOL-04"];
 
-    /// The released versions, and how many clauses are new in each.
+    /// The released versions, each with the number of its new clauses.
     const RELEASED: [(&str, usize); 1] = [("0.1.0", 205)];
 
     #[test]

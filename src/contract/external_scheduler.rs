@@ -1,6 +1,6 @@
-//! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03). It
-//! runs on the user's cluster, with a profile of type External. An External backend creates no gang
-//! resources.
+//! A scheduler that reads PodGangs itself, with the name and the features that its user declares (EXT-03).
+//! The scheduler runs on the user's cluster, with a profile of type External. An External backend creates no
+//! gang resources.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ use super::clauses::{EXTERNAL, Feature, Workload};
 use super::target::{ReportedVersion, TARGETS, Target, TargetDescription};
 use crate::targets::CONFORMANCE_EXTERNAL;
 
-/// The maximum length of a name: PodGangs have it as a label value.
+/// The maximum length of a name, because the name is a label value of PodGangs.
 const MAX_NAME_LENGTH: usize = 63;
 
-/// The features that may be declared: all except those about resources that a backend creates.
+/// The features that a user may declare: all except those about resources that a backend creates.
 pub const DECLARABLE: [Feature; 6] = [
     Feature::AtomicPodGang,
     Feature::TopologyRequired,
@@ -24,12 +24,12 @@ pub const DECLARABLE: [Feature; 6] = [
 
 pub(crate) const ALWAYS: [Feature; 2] = [Feature::GangScheduling, Feature::External];
 
-/// The fields of an External profile that its pods depend on.
+/// The fields of an External profile that affect its pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExternalProfile {
-    /// Its name: the `schedulerName` of its pods.
+    /// Name of the profile, which is the `schedulerName` of its pods.
     pub scheduler: &'static str,
-    /// Whether a scheduler of that name runs and binds pods.
+    /// Whether a scheduler with this name runs and binds pods.
     pub runs: bool,
 }
 
@@ -60,7 +60,7 @@ static DESCRIPTION_DATA: Arena<DescriptionData> = Arena::empty();
 static DESCRIPTIONS: Arena<TargetDescription> = Arena::empty();
 
 impl Target {
-    /// The target of the scheduler with that `schedulerName` and these declared features.
+    /// Returns the target of the scheduler with this `schedulerName` and these declared features.
     pub fn external_scheduler(name: &str, declared: &[Feature]) -> Result<Self, NotExternal> {
         if TARGETS.iter().any(|target| target.backend() == name) {
             return Err(NotExternal::Known(name.to_owned()));
@@ -88,7 +88,7 @@ impl Target {
             backend: &data.scheduler,
             name: &data.name,
             features: &data.features,
-            // The harness does not have the scheduler's program, so it cannot read its version.
+            // The harness does not have the scheduler's program, so it cannot read the version.
             version: ReportedVersion::Always("unknown"),
             external: Some(ExternalProfile { scheduler: &data.scheduler, runs: true }),
             ..CONFORMANCE_EXTERNAL

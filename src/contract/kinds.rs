@@ -1,4 +1,4 @@
-//! The kinds that a history records, and the API versions that may serve each.
+//! The kinds of objects that a history records, and the API versions that may serve each kind.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,10 @@ pub use crate::targets::{AI_CONFORMANCE_KINDS, KINDS, TRAIN_JOB_KINDS};
 /// A kind of Kubernetes object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// The name in histories: the kind, with its group if several groups have that kind.
+    /// The name in histories: the kind, with its group if several groups have this kind.
     pub name: &'static str,
-    /// `GROUP/VERSION`, or `v1`: the version that the cluster serves, or the newest known one.
+    /// `GROUP/VERSION`, or `v1`. This is the version that the cluster serves or, if unknown, the newest known
+    /// version.
     pub api_version: &'static str,
     /// Older versions that a cluster may serve instead, newest first.
     pub older: &'static [&'static str],
@@ -20,7 +21,7 @@ pub struct Kind {
     pub plural: &'static str,
     /// Whether its objects are namespaced.
     pub namespaced: bool,
-    /// The scheduler that owns the API; `None` for kinds of every cluster.
+    /// The scheduler that owns the API, or `None` for kinds that every cluster has.
     pub scheduler: Option<Scheduler>,
 }
 
@@ -45,7 +46,7 @@ pub(crate) const fn kind(api_version: &'static str, name: &'static str, plural: 
     Kind { name, api_version, older: &[], plural, namespaced: true, scheduler: None }
 }
 
-/// The kinds of every workload's histories.
+/// The kinds in the histories of all workloads.
 fn every() -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().chain(&TRAIN_JOB_KINDS).chain(&AI_CONFORMANCE_KINDS)
 }
@@ -63,8 +64,8 @@ impl Kind {
         Self { older, ..self }
     }
 
-    /// The kind in the version that the cluster serves. `None` for a kind of Kubernetes that the cluster does
-    /// not serve. Other kinds keep their version, because their CRDs may be installed later.
+    /// Returns the kind in the version that the cluster serves, or `None` for a Kubernetes kind that the
+    /// cluster does not serve. Other kinds keep their version, because their CRDs may be installed later.
     pub fn served(self, api_versions: &BTreeSet<String>) -> Option<Self> {
         let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
         match known.find(|version| api_versions.contains(*version)) {
@@ -77,24 +78,25 @@ impl Kind {
         }
     }
 
-    /// The kind in each known version, newest first.
+    /// Returns the kind in each known version, newest first.
     pub fn versions(self) -> impl Iterator<Item = Self> {
         let known = Self::named(self.name).copied().unwrap_or(self);
         let versions = std::iter::once(known.api_version).chain(known.older.iter().copied());
         versions.map(move |api_version| Self { api_version, ..known })
     }
 
-    /// Whether it is one of Grove's kinds. They are not served before the operator's CRDs are installed.
+    /// Whether the kind is one of Grove's. Grove's kinds are not served before the operator's CRDs are
+    /// installed.
     pub fn is_of_grove(self) -> bool {
         self.api_version.split('/').next().is_some_and(|group| group.ends_with("grove.io"))
     }
 
-    /// The kind with that name in histories.
+    /// Returns the kind with this name in histories.
     pub fn named(name: &str) -> Option<&'static Self> {
         every().find(|kind| kind.name == name)
     }
 
-    /// The kind of an object as the API server returns it.
+    /// Returns the kind of an object that the API server returned.
     pub fn of_object(object: &Value) -> Option<&'static Self> {
         let is_of = |kind: &&Kind| {
             let known = std::iter::once(&kind.api_version).chain(kind.older);
@@ -103,12 +105,12 @@ impl Kind {
         every().find(is_of)
     }
 
-    /// The kind without its group.
+    /// Returns the kind without its group.
     pub fn kind(&self) -> &'static str {
         self.name.split_once('.').map_or(self.name, |(kind, _)| kind)
     }
 
-    /// The API path of its objects; `None` for the whole cluster.
+    /// Returns the API path of the objects in a namespace, or in the whole cluster for `None`.
     pub fn path(&self, namespace: Option<&str>) -> String {
         let root =
             if self.api_version == "v1" { "/api/v1".into() } else { format!("/apis/{}", self.api_version) };

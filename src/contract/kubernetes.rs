@@ -1,9 +1,8 @@
-//! The Kubernetes versions of control planes. To add one, add a row to [`RELEASES`] and its pinned module
+//! The Kubernetes versions of control planes. To add one, add a row to [`RELEASES`] and a pinned module
 //! (`install/catalogue.rs`). No other code compares versions.
 //!
-//! A preview is not released and has no pinned module: `--kubernetes` names it, and `--component
-//! NAME=version:V` builds its programs.
-//! built as with `--component NAME=version:V`. A run uses it only if `--kubernetes` names it.
+//! A preview is a version that is not released and has no pinned module. A run uses a preview only if
+//! `--kubernetes` names it, and `--component NAME=version:V` builds its programs.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -18,7 +17,7 @@ struct Release {
     is_preview: bool,
 }
 
-/// Every version, oldest first, and previews last. The first is the default.
+/// All versions: the released ones, oldest first, and then the previews. The first is the default.
 const RELEASES: &[Release] = &[
     Release {
         minor: "1.36",
@@ -40,7 +39,8 @@ const RELEASES: &[Release] = &[
         node_image: None,
         is_preview: false,
     },
-    // The gates and APIs are those of 1.37. No run has used them: no proxy in reach has served its modules.
+    // The gates and APIs are copied from 1.37 and untested: no reachable module proxy has served the modules
+    // of 1.38.
     Release {
         minor: "1.38",
         version: "v1.38.0-alpha.2",
@@ -61,18 +61,18 @@ const RELEASED: usize = {
     row
 };
 
-/// A minor version of Kubernetes, at the pinned patch version: a row of [`RELEASES`].
+/// A minor version of Kubernetes with its pinned patch version: a row of [`RELEASES`].
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kubernetes(usize);
 
 impl Kubernetes {
-    /// Every released version, oldest first.
+    /// All released versions, oldest first.
     pub const ALL: [Self; RELEASED] = Self::first();
-    /// Every version that can be selected, oldest first.
+    /// All versions that a user can select, oldest first.
     pub const WITH_PREVIEWS: [Self; RELEASES.len()] = Self::first();
-    /// Serves Workload and PodGroup in `v1alpha2`.
+    /// Kubernetes 1.36, which serves Workload and PodGroup in `v1alpha2`.
     pub const V1_36: Self = Self(0);
-    /// Serves Workload and PodGroup in `v1beta1`, and CompositePodGroup in `v1alpha3`.
+    /// Kubernetes 1.37, which serves Workload and PodGroup in `v1beta1`, and CompositePodGroup in `v1alpha3`.
     pub const V1_37: Self = Self(1);
 
     const fn first<const N: usize>() -> [Self; N] {
@@ -85,12 +85,12 @@ impl Kubernetes {
         rows
     }
 
-    /// The version with that minor number, such as `1.36`.
+    /// Returns the version with this minor number, such as `1.36`.
     pub fn named(minor: &str) -> Option<Self> {
         Self::WITH_PREVIEWS.into_iter().find(|version| version.minor() == minor)
     }
 
-    /// The released version after this one, to which a control plane can be upgraded.
+    /// Returns the released version after this one, to which a control plane can be upgraded.
     pub fn successor(self) -> Option<Self> {
         Self::ALL.get(self.0 + 1).copied()
     }
@@ -100,7 +100,8 @@ impl Kubernetes {
         self.release().is_preview
     }
 
-    /// The version whose pinned modules belong to it: itself, or the newest released one for a preview.
+    /// Returns the version whose pinned modules apply: this version, or the newest released one for a
+    /// preview.
     #[must_use]
     pub const fn with_pins(self) -> Self {
         if self.is_preview() { Self(RELEASED - 1) } else { self }
@@ -115,7 +116,7 @@ impl Kubernetes {
         self.release().minor
     }
 
-    /// The form of a gang in this version, for messages.
+    /// The form of gangs in this version, for messages.
     pub const fn about(self) -> &'static str {
         self.release().about
     }
@@ -125,22 +126,22 @@ impl Kubernetes {
         self.release().version
     }
 
-    /// The feature gates of gangs and topology, all off by default.
+    /// The feature gates of gangs and topology, which are disabled by default.
     pub const fn workload_gates(self) -> &'static [&'static str] {
         self.release().workload_gates
     }
 
-    /// The API versions of `scheduling.k8s.io` that are off by default.
+    /// The API versions of `scheduling.k8s.io` that are disabled by default.
     pub const fn workload_apis(self) -> &'static [&'static str] {
         self.release().workload_apis
     }
 
-    /// Whether it serves CompositePodGroup, so that a gang can be a tree.
+    /// Whether this version serves CompositePodGroup, so that a gang can be a tree.
     pub const fn has_trees(self) -> bool {
         self.release().has_trees
     }
 
-    /// kind's own node image, if kind publishes one. The harness builds the other images.
+    /// kind's node image, if kind publishes one. The harness builds the images of the other versions.
     pub const fn node_image(self) -> Option<&'static str> {
         self.release().node_image
     }

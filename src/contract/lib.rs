@@ -1,5 +1,5 @@
-//! The contract: what a Grove backend promises. This crate is a leaf: it has no clusters, histories or
-//! checks.
+//! The contract: what a Grove backend promises. This crate depends on no other crate of the suite, and
+//! contains no clusters, histories or checks.
 
 #![warn(missing_docs)]
 

@@ -1,5 +1,5 @@
-//! The names of the metrics of an operator that declares [`Metrics`](crate::clauses::Feature::Metrics),
-//! defined by this suite because GREP-498 has no metrics of gangs. Each has the label `namespace`.
+//! The names of the metrics of an operator that declares [`Metrics`](crate::clauses::Feature::Metrics). This
+//! suite defines them, because GREP-498 has no metrics of gangs. Each metric has the label `namespace`.
 
 use serde::Deserialize;
 
@@ -7,9 +7,9 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MetricNames {
-    /// A gauge: PodGangs by label `phase`, as in their status.
+    /// A gauge: number of PodGangs by label `phase`, which is the phase in their status.
     pub gangs: String,
-    /// A counter: gang terminations of PodCliqueSet replicas, and of single replicas of scaling groups.
+    /// A counter: gang terminations, of PodCliqueSet replicas and of single replicas of scaling groups.
     pub recycles: String,
     /// A counter: PodCliqueSet updates that have ended.
     pub updates: String,

@@ -1,9 +1,10 @@
-//! Properties of targets, which [cases require](crate::requirements). No clause or operator does.
+//! Properties of targets that [cases require](crate::requirements). No clause requires them, and no operator
+//! declares them.
 
 /// A property of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Property {
-    /// Its gang resources are custom resources.
+    /// The gang resources are custom resources.
     CustomResources,
     /// The size of an existing gang resource can be changed.
     ResizableResources,
@@ -11,7 +12,8 @@ pub enum Property {
     SeveralTopologies,
     /// A gang that fits is bound even if another gang is pending.
     PendingGangsDoNotBlock,
-    /// Its own scheduler binds its pods in every run. A run may lack KAI's programs.
+    /// The target's own scheduler binds its pods in every run. False for KAI, because a run may lack KAI's
+    /// programs.
     OwnScheduler,
 }
 

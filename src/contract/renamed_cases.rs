@@ -1,6 +1,6 @@
-//! The case ids of suite versions before 0.2.0 that have changed.
+//! Case ids of suite versions before 0.2.0 that have changed since.
 
-/// Each former id with the current one, sorted by the former id.
+/// Each former id and the current id, sorted by the former id.
 pub const RENAMED: &[(&str, &str)] = &[
     ("adm/admitted-lives", "adm/longest-names-bound"),
     ("adm/never-blocked", "adm/topology-deleted"),
@@ -93,7 +93,7 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("upd/scaled-turn", "upd/scaled-gang-updated"),
 ];
 
-/// The current id of a case. `id` may be an id before 0.2.0.
+/// Returns the current id of a case. `id` may be an id of a version before 0.2.0.
 pub fn current(id: &str) -> &str {
     RENAMED.iter().find(|(former, _)| *former == id).map_or(id, |&(_, current)| current)
 }

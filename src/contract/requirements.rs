@@ -1,20 +1,21 @@
-//! What a case requires of a target, in addition to a clause that applies there. The suite's own description
-//! counts, not the operator's declaration, so the report shows the clauses of an undeclared feature as
-//! unsupported. A scheduler that the user names is not described, and meets no requirement.
+//! What a case requires of a target, in addition to an applicable clause. The suite's own description of the
+//! target counts, not the operator's declaration. A case therefore also runs without the declaration, and the
+//! report shows its clauses as unsupported. A scheduler that the user names has no description, and meets no
+//! requirement.
 
 use super::clauses::Feature;
 use super::property::Property;
 use super::scheduler::Scheduler;
 use super::target::Target;
 
-/// The requirements of a case; it runs on the targets that meet all of them.
+/// The requirements of a case. The case runs on the targets that meet all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requirements {
-    /// The only scheduler whose targets meet them.
+    /// The only scheduler whose targets meet the requirements.
     pub scheduler: Option<Scheduler>,
-    /// A scheduler whose targets do not meet them, because another case covers the clauses there.
+    /// A scheduler whose targets do not meet the requirements, because another case covers the clauses there.
     pub except: Option<Scheduler>,
-    /// The only gang scope that meets them.
+    /// The only gang scope that meets the requirements.
     pub scope: Option<&'static str>,
     /// A feature that the suite's description of the target declares.
     pub feature: Option<Feature>,
@@ -23,13 +24,15 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// No requirements: every target meets them.
+    /// No requirements, so that every target meets them.
     pub const NONE: Self =
         Self { scheduler: None, except: None, scope: None, feature: None, properties: &[] };
 
-    /// Why a target does not meet them, as a sentence without a full stop; `None` if it does.
+    /// Returns why a target does not meet the requirements, as a sentence without a full stop, or `None` if
+    /// it does.
     pub fn why_unmet(self, target: Target) -> Option<String> {
-        // The scheduler of an External profile's cluster is kube-scheduler, so this compares the backend.
+        // Compare the backend instead of the scheduler, because the scheduler of an External profile is
+        // kube-scheduler.
         if let Some(scheduler) = self.scheduler.filter(|scheduler| scheduler.name() != target.backend()) {
             return Some(format!("{target} does not use the scheduler {}", scheduler.name()));
         }

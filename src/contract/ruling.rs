@@ -1,13 +1,13 @@
-//! The result of a check for one clause: it is satisfied, violated or undecided.
+//! The result of a check for one clause: the clause is satisfied, violated or undecided.
 
 use crate::violation::Violation;
 
-/// Why a clause is not known to be satisfied.
+/// Why a clause is violated or undecided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broken {
-    /// At least one violation was found, each with the observations that prove it.
+    /// At least one violation was found. Each violation has the observations that prove it.
     Violated(Vec<Violation>),
-    /// A clause that this one depends on was violated, so this one is undecided.
+    /// Another clause, on which this one depends, was violated, so this clause is undecided.
     Precondition {
         /// The violated clause.
         clause: &'static str,
@@ -21,7 +21,7 @@ pub enum Broken {
 }
 
 impl Broken {
-    /// The order in which several results are reported: violations before undecided clauses.
+    /// The order in which several results are reported: violated clauses before undecided ones.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Violated(_) => 0,
@@ -50,7 +50,7 @@ pub struct Finding {
     pub ruling: Ruling,
 }
 
-/// Runs the checks of a clause.
+/// Runs the check of a clause.
 pub fn finding(clause: &'static str, ruling: impl FnOnce() -> Ruling) -> Finding {
     Finding { clause, ruling: ruling() }
 }

@@ -1,7 +1,8 @@
-//! The names of schedulers. `install/schedulers/` describes how each is installed, and `expect/schedulers/`
-//! what is expected of it. Both have one description per scheduler, and the name connects them.
+//! The names of schedulers. `install/schedulers/` describes how each scheduler is installed, and
+//! `expect/schedulers/` what the suite expects of it. Both folders have one description per scheduler, found
+//! by this name.
 
-/// The External scheduler in the harness's configuration. No scheduler process has this name.
+/// Name of the External profile in the harness's configuration. No scheduler process has this name.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 
 /// A scheduler: the `schedulerName` of its pods, which is also the name of the operator's profile.
@@ -12,7 +13,7 @@ impl Scheduler {
     /// kube-scheduler, which every cluster has.
     pub const KUBE: Self = Self::named("default-scheduler");
 
-    /// The scheduler with that `schedulerName`.
+    /// Returns the scheduler with this `schedulerName`.
     pub const fn named(name: &'static str) -> Self {
         Self(name)
     }

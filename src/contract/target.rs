@@ -1,4 +1,5 @@
-//! A target: a backend in one of its mappings, with its declared features. It is a column of a report.
+//! A target is a backend in one of its gang scopes, with its declared features. A report has one column per
+//! target.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,26 +16,28 @@ use crate::scheduler::Scheduler;
 use crate::targets::why_not_of_an_external_profile;
 pub use crate::targets::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGETS};
 
-/// The suite's own description of a target. The targets of a scheduler are in its file in `targets/`.
+/// The suite's own description of a target. `targets/` has one file per scheduler.
 #[derive(Debug)]
 pub struct TargetDescription {
     /// The name in histories. It never changes.
     pub(crate) id: &'static str,
-    /// For an External profile this is kube-scheduler, which every cluster has.
+    /// The scheduler of the harness's cluster. For an External profile this is kube-scheduler.
     pub(crate) scheduler: Scheduler,
     pub(crate) backend: &'static str,
-    /// The schedulerName, prefixed with or replaced by `external` for a profile of that type.
+    /// The name in reports: the schedulerName, or `external` as a prefix or as the whole name for an External
+    /// profile.
     pub(crate) name: &'static str,
-    /// The value of kube-scheduler's gang-scope annotation. The other backends have one mapping and no scope.
+    /// The value of kube-scheduler's gang-scope annotation. The other backends have no scopes.
     pub(crate) scope: Option<&'static str>,
-    /// `true` for the Kubernetes versions that serve CompositePodGroup, `false` for the others, `None` for
-    /// all versions.
+    /// Which Kubernetes versions the target is tested on: `true` for versions that serve CompositePodGroup,
+    /// `false` for the others, `None` for all.
     pub(crate) trees: Option<bool>,
     pub(crate) features: &'static [Feature],
-    /// Where the target has a better reason than the feature's own default.
+    /// Reasons for missing features that are better than the default reasons of the features.
     pub(crate) why_not: &'static [(Feature, &'static str)],
     pub(crate) properties: &'static [Property],
-    /// Each with the clause that shows whether the gate is on, because the API does not (KUBE-17).
+    /// Feature gates, each with the clause that shows whether the gate is enabled, because the API does not
+    /// show it (KUBE-17).
     pub(crate) gates: &'static [(&'static str, &'static str)],
     pub(crate) version: ReportedVersion,
     pub(crate) external: Option<ExternalProfile>,
@@ -44,13 +47,14 @@ pub struct TargetDescription {
 /// How a report gets the version of a target's scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportedVersion {
-    /// The version of the program of that name, which the harness has built or was given.
+    /// The version of the program with this name, which the harness has built or the user has given.
     OfProgram(&'static str),
     /// A fixed text, because the harness does not run the scheduler.
     Always(&'static str),
 }
 
-/// A backend in one of its mappings. Targets with the same description are equal, regardless of declarations.
+/// A backend in one of its gang scopes. Targets with the same description are equal, regardless of
+/// declarations.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Serialized", try_from = "Serialized")]
 pub struct Target {
@@ -73,7 +77,7 @@ enum Serialized {
     },
 }
 
-/// A history refers to an unknown target.
+/// The error for a history of an unknown target.
 #[derive(Debug, thiserror::Error)]
 enum UnknownTarget {
     #[error("unknown target {0:?}")]
@@ -107,7 +111,7 @@ impl TryFrom<Serialized> for Target {
     }
 }
 
-/// The targets of every workload, in the order of a report.
+/// Returns the targets of all workloads, in the order of the report.
 pub fn every() -> impl Iterator<Item = Target> {
     TARGETS.into_iter().chain(TRAIN_JOB_TARGETS).chain(AI_CONFORMANCE_TARGETS)
 }
@@ -125,12 +129,12 @@ impl Target {
         Self { declaration: Some(declaration), ..self }
     }
 
-    /// The declaration of the operator under test, if given.
+    /// The operator's declaration, if there is one.
     pub const fn declaration(self) -> Option<&'static BackendDeclaration> {
         self.declaration
     }
 
-    /// The scheduler of the harness's cluster: kube-scheduler for an External profile.
+    /// The scheduler of the harness's cluster. For an External profile this is kube-scheduler.
     pub const fn scheduler(self) -> Scheduler {
         self.description.scheduler
     }
@@ -140,27 +144,28 @@ impl Target {
         self.description.backend
     }
 
-    /// The backend in reports and on the command line.
+    /// The name of the backend in reports and on the command line.
     pub const fn name(self) -> &'static str {
         self.description.name
     }
 
-    /// The value of kube-scheduler's gang-scope annotation. The other backends have one mapping and no scope.
+    /// The value of kube-scheduler's gang-scope annotation. The other backends have no scopes.
     pub const fn scope(self) -> Option<&'static str> {
         self.description.scope
     }
 
-    /// The oldest Kubernetes version on which it is tested.
+    /// The oldest Kubernetes version on which the target is tested.
     pub fn kubernetes(self) -> Kubernetes {
         Kubernetes::ALL.into_iter().find(|version| self.is_on(*version)).unwrap_or_default()
     }
 
-    /// Whether it is tested on clusters of that version.
+    /// Whether the target is tested on clusters of this version.
     pub fn is_on(self, kubernetes: Kubernetes) -> bool {
         self.description.trees.is_none_or(|trees| trees == kubernetes.has_trees())
     }
 
-    /// Feature gates of the scheduler that are assumed until a clause shows them, each with that clause.
+    /// Feature gates of the scheduler that are assumed to be enabled, each with the clause that shows whether
+    /// that is true.
     pub const fn gates(self) -> &'static [(&'static str, &'static str)] {
         self.description.gates
     }
@@ -170,17 +175,18 @@ impl Target {
         self.description.version
     }
 
-    /// The profile, if it is of type External.
+    /// The profile, if the target has a profile of type External.
     pub const fn external(self) -> Option<&'static ExternalProfile> {
         self.description.external.as_ref()
     }
 
-    /// The kind of workload it is about.
+    /// The kind of workload of the target.
     pub const fn workload(self) -> Workload {
         self.description.workload
     }
 
-    /// The PodCliqueSet target of its scheduler with the same gang resources, or the target itself.
+    /// Returns the PodCliqueSet target with the same scheduler and gang resources, or this target if there is
+    /// none.
     #[must_use]
     pub fn as_pod_clique_set_target(self) -> Self {
         match self.workload() {
@@ -191,21 +197,21 @@ impl Target {
         }
     }
 
-    /// Whether it is an external scheduler that the user names, with declared features.
+    /// Whether the target is an external scheduler that the user has named.
     pub fn is_named_by_its_user(self) -> bool {
         self.external().is_some_and(|profile| profile.runs)
     }
 
-    /// The form in file and cluster names.
+    /// The target's name in the names of files and clusters.
     pub fn slug(self) -> String {
         match self.scope() {
             Some(scope) => format!("{}-{}", self.name(), scope.to_ascii_lowercase()),
-            // Some file systems, and CI artifact uploads, do not accept a colon.
+            // Replace the colon, because some file systems and CI artifact uploads reject it.
             None => self.name().replace(':', "-"),
         }
     }
 
-    /// The command-line options that select it.
+    /// The command-line options that select the target.
     pub fn options(self) -> String {
         let mut options = format!("--backend {}", self.name());
         if let Some(scope) = self.scope() {
@@ -219,7 +225,7 @@ impl Target {
         options
     }
 
-    /// The declared features, or those of the suite's own description.
+    /// The features that the operator declares or, without a declaration, those of the suite's description.
     pub const fn features(self) -> &'static [Feature] {
         match self.declaration {
             Some(declaration) => declaration.features.as_slice(),
@@ -227,7 +233,7 @@ impl Target {
         }
     }
 
-    /// Whether it declares a feature.
+    /// Whether the target has a feature.
     pub fn declares(self, feature: Feature) -> bool {
         self.features().contains(&feature)
     }
@@ -240,8 +246,9 @@ impl Target {
         self.description.properties
     }
 
-    /// Whether a clause applies to it. For an External profile without a scheduler, only that backend's own
-    /// clauses apply; with one, those that can be checked without its gang resources.
+    /// Whether a clause applies to the target. To an External profile without a scheduler, only the clauses
+    /// about External apply. To one with a scheduler, the clauses apply that can be checked without gang
+    /// resources.
     pub fn is_subject_to(self, clause: &Clause) -> bool {
         let is_checkable = match self.external() {
             None => true,
@@ -259,14 +266,15 @@ impl Target {
             && !clause.not_on.contains(&self.scheduler().name())
     }
 
-    /// Whether the clause applies, its features are declared, and the operator creates its gang resources.
+    /// Whether the clause applies, its features are declared, and the operator creates the gang resources
+    /// that it needs.
     pub fn owes(self, clause: &Clause) -> bool {
         self.is_subject_to(clause)
             && self.undeclared(clause).is_none()
             && !self.leaves_to_another_program(clause)
     }
 
-    /// An undeclared feature of a clause or of its cases, which makes the clause unsupported.
+    /// Returns an undeclared feature of a clause or of its cases, which makes the clause unsupported.
     pub fn undeclared(self, clause: &Clause) -> Option<Feature> {
         if let Some(feature) = clause.feature.filter(|feature| !self.declares(*feature)) {
             return Some(feature);
@@ -275,12 +283,12 @@ impl Target {
         needed_by_cases.filter(|feature| self.lacks_by_declaration(*feature))
     }
 
-    /// Whether a clause can be decided on the API server alone, without the scheduler.
+    /// Whether the API server alone decides a clause, without the scheduler.
     pub fn is_contract(clause: &Clause) -> bool {
         clause.tier == Tier::Contract
     }
 
-    /// Why a feature is not declared, for reports.
+    /// Returns why a feature is not declared, for reports.
     pub fn why_not(self, feature: Feature) -> Cow<'static, str> {
         if let Some(declaration) = self.declaration.filter(|_| self.lacks_by_declaration(feature)) {
             return declaration.why_not(feature, self);
@@ -296,7 +304,7 @@ impl Target {
         (self.description.id, self.description.name, self.description.features)
     }
 
-    /// The position in a report. Schedulers that a user names come last.
+    /// The position in a report. Schedulers that a user has named come last.
     fn position(self) -> usize {
         every().position(|other| other.description.id == self.description.id).unwrap_or(usize::MAX)
     }

@@ -1,4 +1,4 @@
-//! Verdicts. Of several, one that fails the run is never hidden by a milder one.
+//! Verdicts. If there are several, a milder verdict never hides one that fails the run.
 
 use std::fmt;
 
@@ -21,12 +21,12 @@ pub enum Verdict {
     NotRun,
     /// The harness could not decide: infrastructure failed, or the watch history has a gap.
     Error,
-    /// Violated at first, satisfied on a retry.
+    /// The clause was violated at first and satisfied on a retry.
     Flaky,
 }
 
 impl Verdict {
-    /// Every verdict, in the order of summaries.
+    /// All verdicts, in the order of summaries.
     pub const ALL: [Verdict; 7] = [
         Verdict::Pass,
         Verdict::Fail,
@@ -63,8 +63,8 @@ impl fmt::Display for Verdict {
 pub struct Outcome {
     /// What was decided, without the reason.
     pub verdict: Verdict,
-    /// Only with `not-run`: it was deselected (a filter, a shard) or announced beforehand (a scheduler whose
-    /// binaries were not given), so it does not change the exit code.
+    /// Only with `not-run`: a filter or shard deselected the clause, or the run announced beforehand that it
+    /// does not check it, for example without the scheduler's programs. Then the exit code does not change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub announced: bool,
     /// The distinct reasons, for every verdict but `pass`.
@@ -83,22 +83,22 @@ impl Outcome {
         Self::with(Verdict::Fail, reason)
     }
 
-    /// The outcome if the backend does not make the promise.
+    /// The outcome of a clause that the backend does not promise.
     pub fn unsupported(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Unsupported, reason)
     }
 
-    /// The outcome of a clause that was unexpectedly not run.
+    /// The outcome of a clause that the run did not check, unexpectedly.
     pub fn not_run(reason: impl Into<String>) -> Self {
         Self::with(Verdict::NotRun, reason)
     }
 
-    /// The outcome of a clause that was deselected or announced as not run.
+    /// The outcome of a clause that was deselected, or that the run announced not to check.
     pub fn not_run_announced(reason: impl Into<String>) -> Self {
         Self { announced: true, ..Self::not_run(reason) }
     }
 
-    /// The outcome if the harness could not decide.
+    /// The outcome of a clause that the harness could not decide.
     pub fn error(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Error, reason)
     }
@@ -118,18 +118,19 @@ impl Outcome {
         Self { verdict, announced: false, reasons: distinct }
     }
 
-    /// The reasons as one text for people; `None` if there are none.
+    /// The reasons as one text for people, or `None` if there are none.
     pub fn reason(&self) -> Option<String> {
         (!self.reasons.is_empty()).then(|| self.reasons.join("; "))
     }
 
-    /// The verdict as tables print it.
+    /// The verdict as it appears in tables.
     pub fn word(&self) -> String {
         let announced = if self.announced { " (announced)" } else { "" };
         format!("{}{announced}", self.verdict)
     }
 
-    /// This outcome if the deviation is known. If it always occurs, a pass becomes a failure.
+    /// Returns this outcome under a known deviation: a failure becomes the deviation. If the deviation always
+    /// occurs, a pass becomes a failure.
     pub fn of_known_deviation(self, deviation: &str, always: bool) -> Self {
         match self.verdict {
             Verdict::Fail => Self::with(Verdict::KnownDeviation, deviation),
@@ -140,8 +141,8 @@ impl Outcome {
         }
     }
 
-    /// The outcome of several attempts, oldest first; `None` without attempts. A pass after a worse
-    /// attempt is flaky. Otherwise the worst attempt counts.
+    /// Returns the outcome of several attempts, oldest first, or `None` without attempts. A pass after a
+    /// worse attempt is flaky. Otherwise the worst attempt counts.
     pub fn of_attempts(attempts: &[Outcome]) -> Option<Outcome> {
         let worst = Self::fold(attempts)?;
         let last = attempts.last()?;
@@ -152,7 +153,7 @@ impl Outcome {
         Some(Self::with(Verdict::Flaky, format!("attempt {} passed; before: {first}", attempts.len())))
     }
 
-    /// The outcome with the highest precedence, with the reasons of all that share it.
+    /// Returns the outcome with the highest precedence, with the reasons of all outcomes of this precedence.
     pub fn fold<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Outcome> {
         let mut decisive: Option<Outcome> = None;
         for outcome in outcomes {
@@ -165,7 +166,7 @@ impl Outcome {
         decisive
     }
 
-    /// Verdicts with exit code 1 come before those with exit code 3. A pass hides only an unsupported part.
+    /// Verdicts with exit code 1 precede those with exit code 3. A pass hides only an unsupported part.
     fn precedence(&self) -> u8 {
         match self.verdict {
             Verdict::Fail => 7,

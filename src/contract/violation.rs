@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Identifies the kind of a violation by stable kebab-case words, such as `bound-in-part`. A report adds the
-/// clause: `AON-02/bound-in-part`. Messages may be reworded, so known deviations and programs compare codes.
+/// Identifies a kind of violation by stable kebab-case words, such as `bound-in-part`. A report adds the
+/// clause: `AON-02/bound-in-part`. Known deviations and programs compare codes, because messages may be
+/// reworded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Code(
@@ -16,7 +17,7 @@ pub struct Code(
 );
 
 impl Code {
-    /// A code of the check that reports it. Panics if it is invalid, at compile time for a constant.
+    /// Creates the code of a check. Panics if the code is invalid, at compile time for a constant.
     pub const fn new(code: &'static str) -> Self {
         assert!(is_kebab_case(code.as_bytes()), "a code must be lowercase words separated by hyphens");
         Self(Cow::Borrowed(code))
@@ -27,12 +28,12 @@ impl Code {
         &self.0
     }
 
-    /// The code without the clause.
+    /// The code without its clause.
     pub fn word(&self) -> &str {
         self.as_str().rsplit('/').next().unwrap_or_default()
     }
 
-    /// The same code, prefixed with this clause.
+    /// Returns the code with this clause as prefix.
     #[must_use]
     pub fn of_clause(&self, clause: &str) -> Self {
         Self(Cow::Owned(format!("{clause}/{}", self.word())))
@@ -63,9 +64,9 @@ impl fmt::Display for Code {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
-    /// The id of the case that found it, with the provider if the report has several: `aon/fits on kind`.
+    /// Id of the case, with the provider if the report has several: `aon/fits on kind`.
     pub case: String,
-    /// Identifies the kind of the violation.
+    /// Identifies the kind of violation.
     pub code: Code,
     /// What is wrong, in the contract's words.
     pub message: String,
@@ -74,7 +75,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// A violation without its case, which `conclude` in the crate `report` adds.
+    /// Creates a violation without its case, which `conclude` in the crate `report` adds.
     pub fn new(code: Code, message: impl Into<String>, proof: impl IntoIterator<Item = Proof>) -> Self {
         #[cfg(feature = "record-codes")]
         record(&code);
@@ -88,11 +89,11 @@ fn record(code: &Code) {
     let Some(path) = std::env::var_os("GROVE_CONFORMANCE_CODES") else { return };
     let line = format!("{code} {}\n", std::thread::current().name().unwrap_or("main"));
     let file = std::fs::File::options().create(true).append(true).open(path);
-    // Without the file the list is empty, which ci/violation-codes reports.
+    // Without the file, `ci/violation-codes` finds no codes and reports that.
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
-/// One observation in the watch history. It is found in the case's `history.jsonl` by its resourceVersion.
+/// One observation in the watch history. Its resourceVersion identifies it in the case's `history.jsonl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Proof {
@@ -100,14 +101,14 @@ pub struct Proof {
     pub what: String,
     /// Kind of the object.
     pub kind: String,
-    /// Its namespace; none for cluster-scoped kinds.
+    /// Namespace of the object, missing for cluster-scoped kinds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// `metadata.name`.
     pub name: String,
     /// `metadata.resourceVersion` of the observed version.
     pub resource_version: String,
-    /// When the watch delivered it; empty for the last state of an object.
+    /// When the watch delivered the version, missing for the last state of an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub at: Option<Timestamp>,

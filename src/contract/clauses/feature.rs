@@ -16,10 +16,10 @@ macro_rules! features {
         }
 
         impl Feature {
-            /// Every feature, in the order of the contract.
+            /// All features, in the order of the contract.
             pub const ALL: [Feature; [$(Feature::$name),*].len()] = [$(Feature::$name),*];
 
-            /// The spelling in reports, histories and on the command line.
+            /// The spelling of the feature in reports, in histories and on the command line.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Feature::$name => stringify!($name),)*
@@ -32,7 +32,7 @@ macro_rules! features {
                 }
             }
 
-            /// Whether a backend with that workload can declare it.
+            /// Whether a backend for this workload can declare the feature.
             pub const fn applies_to(self, workload: Workload) -> bool {
                 match self {
                     $(Feature::$name => matches!(workload, $(Workload::$workload)|+),)*
@@ -42,8 +42,11 @@ macro_rules! features {
     };
 }
 
-// What a feature means; its name, which reports contain (docs/report.schema.json), so it never changes; the workloads
-// whose backends can declare it; and why a target does not declare it, unless its description has a better reason.
+// Each entry has:
+// - the meaning of the feature
+// - its name, which never changes, because reports contain it (docs/report.schema.json)
+// - the workloads whose backends can declare the feature
+// - the default reason why a target does not declare the feature
 features! {
     /// The scheduler binds the pods of a gang together or not at all.
     GangScheduling: PodCliqueSets, "the scheduler binds each pod separately";
@@ -62,7 +65,7 @@ features! {
         "gang resources are created per PodGang, and no constraint spans several PodGangs";
     /// Topology levels can be preferred instead of required.
     TopologyPreferred: PodCliqueSets, "the gang resources have no preferred topology levels";
-    /// The operator creates the backend's topology resource from a ClusterTopologyBinding or compares them.
+    /// The operator creates the backend's topology resource from a ClusterTopologyBinding, or compares both.
     TopologyResource: PodCliqueSets, "the scheduler has no topology resource";
     /// The operator restores backend resources that were deleted or edited by hand.
     SelfHealing: PodCliqueSets, "the operator does not restore backend resources";
@@ -80,11 +83,11 @@ features! {
     StuckGangRelease: PodCliqueSets, "a gang that waits for a volume keeps its capacity";
     /// A pod that is deleted before its replica is updated is recreated from the old template.
     RevisionedRestore: PodCliqueSets, "the operator recreates pods from the current template";
-    /// A clique or scaling group of 0 replicas is idle, and the others stay a gang.
+    /// A clique or scaling group can have 0 replicas. The other cliques stay a gang.
     ScaleToZero: PodCliqueSets, "the gang resources do not support idle cliques";
     /// The scheduler evicts gangs of lower priority to make room for a gang.
     Preemption: PodCliqueSets, "the scheduler evicts no gangs to make room for another";
-    /// Queues have shares. A queue below its share regains what others borrow, and gangs are evicted for it.
+    /// A queue below its share regains borrowed capacity: gangs of the borrowing queues are evicted.
     Reclaim: PodCliqueSets, "the scheduler has no queues between which it moves capacity";
     /// Pods share resource claims.
     Claims: PodCliqueSets, "the backend does not support claims that pods share";
@@ -109,7 +112,8 @@ features! {
 }
 
 impl Feature {
-    /// The clauses that are evidence for it: its own clauses, and those of other features that also show it.
+    /// The clauses that are evidence for the feature: its own clauses, and clauses of other features that
+    /// also show it.
     pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
         CLAUSES.iter().filter(move |clause| clause.feature == Some(self) || clause.also_shows == Some(self))
     }
@@ -132,7 +136,7 @@ impl FromStr for Feature {
     }
 }
 
-/// A name that is not a [`Feature`].
+/// The error for a name that is not the name of a [`Feature`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown feature {0:?}")]
 pub struct UnknownFeature(pub String);

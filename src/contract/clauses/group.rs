@@ -1,23 +1,23 @@
-//! Groups: the parts of the contract, each with a prefix for the ids of its clauses.
+//! Groups are the parts of the contract. The ids of a group's clauses share a prefix.
 
 use serde::Deserialize;
 
 use super::GROUPS;
 
-/// A part of the contract: the clauses whose ids share a prefix.
+/// A part of the contract: all clauses whose ids share a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// The prefix of its clauses' ids, such as `AON`.
+    /// The prefix of the clauses' ids, such as `AON`.
     pub id: &'static str,
     /// A short title.
     pub title: &'static str,
-    /// Text that applies to all of its clauses.
+    /// Text that applies to all clauses of the group.
     pub about: Option<&'static str>,
-    /// The `schedulerName` of the only backend that must satisfy it; `None` if every backend must.
+    /// The `schedulerName` of the only backend that must satisfy the group, or `None` if every backend must.
     pub backend: Option<&'static str>,
-    /// The kind of workload it is about.
+    /// The kind of workload that the group is about.
     pub workload: Workload,
-    /// Whether it is about the lifecycle of a PodCliqueSet after its creation.
+    /// Whether the group is about the lifecycle of a PodCliqueSet after its creation.
     pub is_about_lifecycle: bool,
 }
 
@@ -33,10 +33,10 @@ pub enum Workload {
     PlainPods,
 }
 
-/// The backend of every profile of type External, regardless of its `schedulerName`, which the user chooses.
+/// The backend of every profile of type External. The user chooses the `schedulerName` of such a profile.
 pub const EXTERNAL: &str = "external";
 
-/// The group of the clause with that id, such as `AON` for `AON-02`.
+/// Returns the group of the clause with this id, such as `AON` for `AON-02`.
 pub fn group(clause: &str) -> Option<&'static Group> {
     let (prefix, _) = clause.split_once('-')?;
     GROUPS.iter().find(|group| group.id == prefix)

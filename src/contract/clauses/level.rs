@@ -3,7 +3,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How severe a violation is. The [feature](super::Feature) of a clause says who must satisfy it.
+/// How severe a violation is. The [feature](super::Feature) of a clause determines which backends must
+/// satisfy it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {
@@ -30,7 +31,7 @@ pub enum Party {
     Operator,
     /// The scheduler.
     Scheduler,
-    /// The kubelet, with its device plugins.
+    /// The kubelet and its device plugins.
     Kubelet,
 }
 

@@ -1,4 +1,4 @@
-/// Repositories with cited files, each with the cited commit.
+/// Repositories with cited files: alias, owner and name, and the cited commit.
 const REPOSITORIES: [(&str, &str, &str); 2] = [
     ("grove", "ai-dynamo/grove", "fcc3b3bbbc5e6a2a797cd080bdbc6983b1ccec24"),
     ("kai", "kai-scheduler/KAI-Scheduler", "d5bc503a146317e51037d89775d77172c6d12f71"),
@@ -26,12 +26,13 @@ pub struct CitedFile<'a> {
     pub lines: (usize, usize),
 }
 
-/// A file (`grove:docs/installation.md#L3-L5`), an issue (`grove#209`), a `KEP-4671`, or an address.
+/// A source: a file (`grove:docs/installation.md#L3-L5`), an issue (`grove#209`), a `KEP-4671`, or a web
+/// address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'a>(pub &'a str);
 
 impl<'a> Source<'a> {
-    /// The cited lines, if it is a file.
+    /// Returns the cited lines if the source is a file.
     pub fn file(self) -> Option<CitedFile<'a>> {
         let (alias, place) = self.0.split_once(':')?;
         let (_, repository, commit) = REPOSITORIES.into_iter().find(|(known, ..)| *known == alias)?;
@@ -41,7 +42,7 @@ impl<'a> Source<'a> {
         Some(CitedFile { repository, commit, path, lines })
     }
 
-    /// The web address; `None` for an unknown repository.
+    /// Returns the web address, or `None` for an unknown repository.
     pub fn address(self) -> Option<String> {
         if let Some(CitedFile { repository, commit, path, lines: (first, last) }) = self.file() {
             let lines = if first == last { format!("L{first}") } else { format!("L{first}-L{last}") };
@@ -59,7 +60,7 @@ impl<'a> Source<'a> {
         Some(format!("https://github.com/{repository}/issues/{number}"))
     }
 
-    /// The link text: for a file its folder, name and first line, otherwise the source as written.
+    /// Returns the link text: the folder, name and first line of a file, or any other source as written.
     pub fn name(self) -> String {
         match self.file() {
             Some(file) => {

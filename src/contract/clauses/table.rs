@@ -44,7 +44,8 @@ const FILES: [(&str, &str); 22] = files![
 static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
     let (mut groups, mut clauses) = (Vec::new(), Vec::new());
     for (name, text) in FILES {
-        // The files are embedded, and a test parses each of them.
+        // The panic is unreachable in a release: the files are part of the program, and a test parses each of
+        // them.
         let file: GroupFile =
             serde_yaml::from_str(text).unwrap_or_else(|error| panic!("contract/{name}: {error}"));
         clauses.extend(file.clauses.into_iter().map(ClauseEntry::clause));
@@ -60,10 +61,10 @@ static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
     (groups, clauses)
 });
 
-/// Every clause, by group.
+/// All clauses, by group.
 pub static CLAUSES: LazyLock<&'static [Clause]> = LazyLock::new(|| &CONTRACT.1);
 
-/// Every part of the contract.
+/// All groups of the contract.
 pub static GROUPS: LazyLock<&'static [Group]> = LazyLock::new(|| &CONTRACT.0);
 
 #[derive(Deserialize)]
@@ -164,7 +165,7 @@ fn default_true() -> bool {
     true
 }
 
-/// The default for the clauses of the first version, which do not state it.
+/// The default version, because the clauses of the first version do not state it.
 fn first_version() -> &'static str {
     "0.1.0"
 }

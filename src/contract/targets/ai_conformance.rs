@@ -1,4 +1,5 @@
-//! Plain pods in the scheduler's own gang resource, as the Kubernetes AI conformance programme requires.
+//! Gangs of plain pods with the scheduler's own gang resource, as the Kubernetes AI conformance program
+//! requires.
 
 use crate::clauses::Workload;
 use crate::kinds::{Kind, kind};
@@ -14,12 +15,12 @@ impl Target {
     pub const AI_CONFORMANCE_KOORDINATOR: Self = Self::of(&KOORDINATOR);
     /// Plain pods on KAI.
     pub const AI_CONFORMANCE_KAI: Self = Self::of(&KAI);
-    /// Plain pods on kube-scheduler, admitted by Kueue. It is Kueue's only target.
+    /// Plain pods on kube-scheduler, admitted by Kueue. This is the only target of Kueue.
     pub const AI_CONFORMANCE_KUEUE: Self = Self::of(&KUEUE);
 }
 
 impl Scheduler {
-    /// Kueue. It admits gangs, and kube-scheduler binds their pods, so no pod has this `schedulerName`.
+    /// Kueue, which admits gangs. kube-scheduler binds their pods, so no pod has this `schedulerName`.
     pub const KUEUE: Self = Self::named("kueue");
 }
 
@@ -29,7 +30,7 @@ pub static KINDS: [Kind; 2] = [
     kind("kueue.x-k8s.io/v1beta2", "Workload.kueue.x-k8s.io", "workloads").of_scheduler(Scheduler::KUEUE),
 ];
 
-/// Every target, in the order of the report.
+/// All targets, in the order of the report.
 pub const TARGETS: [Target; 5] = [
     Target::AI_CONFORMANCE_KUBE,
     Target::AI_CONFORMANCE_VOLCANO,

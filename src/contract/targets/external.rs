@@ -1,4 +1,4 @@
-//! The External profile of the harness's configuration. No scheduler serves it.
+//! The External profile in the harness's configuration. No scheduler serves the profile.
 
 use super::SchedulerDescription;
 use crate::clauses::{self, Feature, Workload};
@@ -7,7 +7,7 @@ use crate::scheduler::{EXTERNAL_SCHEDULER, Scheduler};
 use crate::target::{ReportedVersion, Target, TargetDescription};
 
 impl Target {
-    /// A profile of type External without a scheduler process. Only the clauses about such profiles apply.
+    /// A profile of type External without a scheduler process. Only the clauses about External apply.
     pub const EXTERNAL: Self = Self::of(&CONFORMANCE_EXTERNAL);
 }
 

@@ -6,11 +6,11 @@ use crate::scheduler::Scheduler;
 use crate::target::{ReportedVersion, Target, TargetDescription};
 
 impl Target {
-    /// kube-scheduler, one gang per podgroup: the flat mapping of proposal 531.
+    /// kube-scheduler with one gang per podgroup, the flat mapping of proposal 531.
     pub const KUBE_POD_GROUP: Self = Self::of(&POD_GROUP);
-    /// kube-scheduler, one gang per PodGang.
+    /// kube-scheduler with one gang per PodGang.
     pub const KUBE_POD_GANG: Self = Self::of(&POD_GANG);
-    /// kube-scheduler of Kubernetes 1.37, a tree of CompositePodGroups per PodGang.
+    /// kube-scheduler of Kubernetes 1.37 with a tree of CompositePodGroups per PodGang.
     pub const KUBE_TREE: Self = Self::of(&TREE);
 }
 

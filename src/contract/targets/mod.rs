@@ -1,5 +1,5 @@
-//! Each scheduler has one file and a line in [`DESCRIPTIONS`]: its targets, and the kinds of its clusters.
-//! What the suite expects of it is in `expect/schedulers/`.
+//! Each scheduler has one file and a line in [`DESCRIPTIONS`]: its targets, and the kinds that its clusters
+//! have. `expect/schedulers/` contains what the suite expects of the scheduler.
 
 mod ai_conformance;
 mod external;
@@ -18,12 +18,12 @@ pub use kube::KUBE;
 pub use train_job::{KINDS as TRAIN_JOB_KINDS, TARGETS as TRAIN_JOB_TARGETS};
 
 pub(crate) struct SchedulerDescription {
-    /// Its targets, in the order of the report.
+    /// The scheduler's targets, in the order of the report.
     targets: &'static [&'static TargetDescription],
     kinds: &'static [Kind],
 }
 
-/// Every scheduler, in the order of the report.
+/// All schedulers, in the order of the report.
 static DESCRIPTIONS: [&SchedulerDescription; 5] = [
     &kube::DESCRIPTION,
     &volcano::DESCRIPTION,
@@ -42,7 +42,7 @@ const fn counts() -> (usize, usize) {
     (targets, kinds)
 }
 
-/// Every target that the command line selects by name alone, in the order of the report.
+/// All targets that the command line selects by name alone, in the order of the report.
 pub const TARGETS: [Target; counts().0] = {
     let mut all = [Target::of(DESCRIPTIONS[0].targets[0]); counts().0];
     let (mut i, mut next) = (0, 0);

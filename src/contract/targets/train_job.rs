@@ -10,13 +10,13 @@ impl Target {
     pub const TRAINJOB_KUBE: Self = Self::of(&KUBE);
     /// TrainJobs on Volcano: the trainer creates the gang.
     pub const TRAINJOB_VOLCANO: Self = Self::of(&VOLCANO);
-    /// TrainJobs on scheduler-plugins: the trainer creates the gang. The scheduler's only target.
+    /// TrainJobs on scheduler-plugins: the trainer creates the gang. This is the scheduler's only target.
     pub const COSCHEDULING: Self = Self::of(&COSCHEDULING);
     /// TrainJobs on KAI: its podgrouper creates the gang.
     pub const TRAINJOB_KAI: Self = Self::of(&KAI);
 }
 
-/// Every target, in the order of the report.
+/// All targets, in the order of the report.
 pub const TARGETS: [Target; 4] =
     [Target::TRAINJOB_KUBE, Target::TRAINJOB_VOLCANO, Target::COSCHEDULING, Target::TRAINJOB_KAI];
 
@@ -41,8 +41,8 @@ static KUBE: TargetDescription = TargetDescription {
     backend: Scheduler::KUBE.name(),
     name: "trainjob-kube",
     scope: None,
-    // With CompositePodGroup, Kubernetes 1.37 leaves the Workload of a JobSet's Jobs to their parent, and no
-    // trainer creates one yet.
+    // With CompositePodGroup, Kubernetes 1.37 expects the parent of a JobSet's Jobs to create the Workload,
+    // and no trainer creates one yet.
     trees: Some(false),
     features: &[Feature::TrainJob, Feature::JobWorkload],
     why_not: &[
