@@ -1,31 +1,32 @@
 use serde_json::Value;
 
-/// A string, or an empty one for any other value.
+/// Returns a string value, or an empty string for any other value.
 pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The message of an Event. Histories contain `v1` Events, and `events.k8s.io` Events as these.
+/// Returns the message of an Event. Histories contain `v1` Events; the API server converts `events.k8s.io`
+/// Events to these.
 pub fn event_note(event: &Value) -> &str {
     text(&event["message"])
 }
 
-/// The reference to the object that an Event is about.
+/// Returns the reference to the object that an Event is about.
 pub fn event_about(event: &Value) -> &Value {
     &event["involvedObject"]
 }
 
-/// The entries of a list, or none for any other value.
+/// Returns the entries of a list, or none for any other value.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A count, or `None` for any other value.
+/// Returns a nonnegative integer, or `None` for any other value.
 pub fn count(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|count| usize::try_from(count).ok())
 }
 
-/// The name of an object.
+/// Returns the name of an object.
 pub fn name(object: &Value) -> &str {
     text(&object["metadata"]["name"])
 }

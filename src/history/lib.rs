@@ -1,4 +1,5 @@
-//! The history of a case: every version of every object as the watches delivered it, without expectations.
+//! The history of a case: every version of every object, as the watches delivered it. This crate does not
+//! know what a workload should have.
 
 #![warn(missing_docs)]
 

@@ -23,12 +23,12 @@ impl Live {
         };
     }
 
-    /// The object with this kind and name.
+    /// Returns the object with this kind and name.
     pub fn get(&self, kind: &str, name: &str) -> Option<&Value> {
         self.objects.get(&(kind.to_owned(), name.to_owned())).map(Arc::as_ref)
     }
 
-    /// All objects of a kind, by name.
+    /// Returns all objects of a kind, sorted by name.
     pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
         self.objects
             .range((kind.to_owned(), String::new())..)
@@ -36,17 +36,17 @@ impl Live {
             .map(|(_, object)| object.as_ref())
     }
 
-    /// All pods of the workload, without canaries.
+    /// Returns all pods of the workload, without canaries.
     pub fn pods(&self) -> impl Iterator<Item = Pod<'_>> {
         self.of("Pod").map(Pod).filter(|pod| !pod.is_canary())
     }
 
-    /// All objects, by kind and name.
+    /// Returns all objects, sorted by kind and name.
     pub fn all(&self) -> impl Iterator<Item = &Value> {
         self.objects.values().map(Arc::as_ref)
     }
 
-    /// The objects grouped by the name that `part_of` returns, without those for which it returns none.
+    /// Groups the objects by the name that `part_of` returns. Objects without such a name are left out.
     pub fn parts<'a>(&'a self, part_of: impl Fn(&'a Value) -> Option<&'a str>) -> BTreeMap<&'a str, Self> {
         let mut parts: BTreeMap<&str, Self> = BTreeMap::new();
         for (key, object) in &self.objects {
@@ -57,7 +57,7 @@ impl Live {
         parts
     }
 
-    /// Number of bound pods of a PodCliqueSet, terminating ones included.
+    /// Returns the number of bound pods of a PodCliqueSet, including terminating ones.
     pub fn bound_pods_of_set(&self, set: &str) -> usize {
         let is_of_set = |pod: &Pod<'_>| {
             pod.pod_clique()
@@ -67,7 +67,7 @@ impl Live {
         self.pods().filter(is_of_set).filter(|pod| pod.node().is_some()).count()
     }
 
-    /// Number of bound pods of the workload, terminating ones included.
+    /// Returns the number of bound pods of the workload, including terminating ones.
     pub fn bound(&self) -> usize {
         self.pods().filter(|pod| pod.node().is_some()).count()
     }

@@ -1,6 +1,12 @@
-//! A case's history. The file has one JSON document per line: the [`Header`], then watch events as `kubectl
-//! get --watch --output-watch-events -o json` prints them (`{"type":"ADDED","object":{…}}`, with the arrival
-//! time in `at`), marks (`MARK`) and gaps (`GAP`). `replay` also checks a recording of kubectl.
+//! A case's history, as a file with one JSON document per line. The first line is the [`Header`]. The other
+//! lines are:
+//!
+//! - watch events as `kubectl get --watch --output-watch-events -o json` prints them
+//!   (`{"type":"ADDED","object":{…}}`), with the arrival time in `at`
+//! - marks (`MARK`)
+//! - gaps (`GAP`)
+//!
+//! `replay` also checks such a recording of kubectl.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -15,7 +21,7 @@ use conformance_contract::kinds::Kind;
 
 pub(crate) const API_VERSION: &str = "conformance.grove.io/v1alpha1";
 
-/// The subject of a history.
+/// What a history is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
@@ -31,7 +37,7 @@ pub struct Header {
     pub namespace: String,
     /// The submitted PodCliqueSets, by name.
     pub submitted: BTreeMap<String, Value>,
-    /// The factor by which time limits are extended, if the machine was slow.
+    /// The factor by which time limits are extended because the machine was slow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowness: Option<f64>,
     /// The length of a cycle of a scheduler that looks at all gangs in each cycle, if it is known.
@@ -40,7 +46,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header in the current version of the format.
+    /// Creates a header in the current version of the format.
     pub fn new(case: &str, target: Target, namespace: &str, submitted: BTreeMap<String, Value>) -> Self {
         Self {
             api_version: API_VERSION.into(),
@@ -59,11 +65,11 @@ impl Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Change {
-    /// The object is new, or seen for the first time.
+    /// The object is new, or the watch delivers it for the first time.
     Added,
     /// The object has changed.
     Modified,
-    /// The object was deleted. This is its last version, with the resourceVersion of its deletion.
+    /// The object was deleted. The version is its last one, with the resourceVersion of the deletion.
     Deleted,
 }
 
@@ -72,11 +78,11 @@ pub enum Change {
 pub struct Recorded {
     /// Type of the watch event.
     pub change: Change,
-    /// The object; its managedFields lack their field sets.
+    /// The object. Its managedFields lack their field sets.
     pub object: Arc<Value>,
 }
 
-/// Something that the harness did or observed, at this point of the history.
+/// Something that the harness did or observed at this point of the history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
     /// Name of the mark, from a [`crate::MarkName`].
@@ -85,7 +91,7 @@ pub struct Mark {
     pub detail: Value,
 }
 
-/// A watch was lost and listed again: versions may be missing.
+/// A watch was lost and listed again, so versions may be missing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gap {
     /// The kind whose watch was interrupted.
@@ -155,9 +161,9 @@ pub enum HistoryError {
 /// The recorded entries of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// The subject of the history.
+    /// What the history is about.
     pub header: Header,
-    /// Entries in order of arrival, which within a kind is the order of resourceVersions.
+    /// Entries in the order of their arrival. Within a kind, this is the order of resourceVersions.
     pub entries: Vec<Entry>,
 }
 
@@ -174,7 +180,7 @@ impl History {
         Ok(to.flush()?)
     }
 
-    /// Reads JSON lines. `given` replaces the header, which a user's own recording lacks.
+    /// Reads JSON lines. `given` replaces the header, which a recording of kubectl lacks.
     pub fn read(from: impl BufRead, given: Option<Header>) -> Result<Self, HistoryError> {
         let mut header = None;
         let mut entries = Vec::new();

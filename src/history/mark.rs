@@ -1,5 +1,5 @@
-//! The names of marks. Driver and check use the same value, so a check cannot look for one that is never
-//! written.
+//! The names of marks. A driver and its check use the same constant, so a check cannot look for a mark that
+//! no driver writes.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use std::fmt;
 pub struct MarkName(&'static str);
 
 impl MarkName {
-    /// A mark that only one case writes and reads, as a constant in its file.
+    /// Creates the name of a mark that only one case writes and reads. The case's file has it as a constant.
     pub const fn of_case(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// The text in the file.
+    /// The name in the history file.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
@@ -31,7 +31,7 @@ impl From<SharedMark> for MarkName {
     }
 }
 
-/// The marks of a case: a constant, and its name in the history.
+/// Defines the marks of a case, each as a constant with its name in the history.
 #[macro_export]
 macro_rules! marks {
     ($($(#[$doc:meta])* $visibility:vis $mark:ident = $name:literal;)+) => {
@@ -51,7 +51,7 @@ macro_rules! shared_marks {
             /// All marks.
             pub const ALL: &[Self] = &[$(Self::$variant),+];
 
-            /// The text in the file.
+            /// The name in the history file.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
@@ -64,19 +64,22 @@ macro_rules! shared_marks {
 shared_marks! {
     /// The driver submits a PodCliqueSet: `{"name"}`.
     Submitted = "submitted",
-    /// All expected objects of a PodCliqueSet exist, and its statuses report that: `{"name"}`.
+    /// All expected objects of a PodCliqueSet exist, and its statuses report completeness or stopped
+    /// changing: `{"name"}`.
     Converged = "converged",
-    /// The operator has sent nothing for a while, or the limit for that has passed.
+    /// The operator has sent no writes for a while, or the limit for this wait has passed.
     OperatorIdle = "at rest",
-    /// The scheduler has made a full pass. Up to here a check may conclude that something never happened.
+    /// The scheduler has made a full pass. A check may conclude that something never happened before this
+    /// mark.
     SchedulerPassed = "scheduler passed",
-    /// From here on there may be capacity for a gang that did not fit before.
+    /// After this mark, there may be capacity for a gang that did not fit before.
     RoomAvailable = "room comes",
     /// The scheduler has retried a pending gang and made a full pass: `{"after"}`.
     Retried = "tried again",
     /// The driver changes the replicas of an object: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
-    /// Admission may add fields to pods: it is not the harness's, or the user's manifest changes it.
+    /// Admission by others may add fields to pods: the webhooks of an existing cluster, or objects of the
+    /// user's manifest.
     ForeignAdmission = "admission of others",
     /// The driver deletes an object: `{"kind", "name"}`. The mark precedes the request.
     Deleted = "deleted",
@@ -84,50 +87,54 @@ shared_marks! {
     UpdateRefused = "update refused",
     /// The driver deletes a pod or makes it fail: `{"name", "by"}`. The mark precedes the request.
     PodLost = "pod lost",
-    /// The harness has set a bound pod's status in place of a kubelet: `{"name", "uid", "ready",
+    /// The harness set the status of a bound pod instead of a kubelet: `{"name", "uid", "ready",
     /// "revision"}`, with the resourceVersion after the write.
     PodStatusSet = "said of a pod",
-    /// The next write is by another client: `{"kind", "name", "patch"}`, a JSON merge patch.
+    /// The next write is by another client than the operator: `{"kind", "name", "patch"}`, a JSON merge
+    /// patch.
     WrittenByOthers = "written by others",
     /// The objects in the namespace before the first submit: a list with kind and metadata.
     Baseline = "baseline",
     /// The objects in the namespace after the wait for a workload's deletion: a list with kind and metadata.
     LeftOver = "left over",
-    /// The wait for a deleted namespace has ended, regardless of the outcome.
+    /// The wait for the deletion of a namespace has ended, regardless of the outcome.
     WaitedForNamespace = "waited for the namespace to go",
-    /// The operator's write requests since `since`, from the audit log, also refused ones: `{"since",
+    /// The operator's write requests since `since` from the audit log, including rejected ones: `{"since",
     /// "writes": [{"verb", "group", "resource", "name", "code"}]}`.
     OperatorWrites = "operator writes",
     /// The operator's metrics when it was idle: `{"place", "numbers"}`, where `place` is the length of the
-    /// history; `{"place", "failed"}` without a response, and `{"unasked"}` if metrics cannot be requested.
+    /// history. Without a response, `{"place", "failed"}`; if metrics cannot be requested, `{"unasked"}`.
     MetricsRead = "metrics read",
-    /// The end of a period in which nothing should change: `{"seconds"}`.
+    /// A period in which nothing should change has ended: `{"seconds"}`.
     IdlePeriodEnded = "watched for rest",
-    /// Measured figures by name. No check uses them.
+    /// Measurements by name. No check uses them.
     Measured = "measured",
     /// A wait timed out: `{"condition"}`.
     WaitTimedOut = "wait ran out",
-    /// The driver continued after a timeout, because its checks do not depend on that wait.
+    /// The driver continued after a timeout, because its checks do not depend on the awaited state.
     ContinuedAfterTimeout = "went on",
-    /// The driver stopped early: `{"cluster", "reason"}`. A replay decides by this mark as the run did.
+    /// The driver stopped early: `{"cluster", "reason"}`. With this mark, a replay decides as the run did.
     Stopped = "stopped",
-    /// The run was interrupted, so the case shows nothing.
+    /// The run was interrupted, so the history proves nothing.
     Interrupted = "interrupted",
     /// An attempted request to the API server: `{"title", "reply"}`.
     Attempt = "attempt",
-    /// A backend other than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}],
-    /// "foreign"}`. `foreign`: the harness did not write the operator's configuration.
+    /// A backend other than the target's: `{"scheduler", "foreign"}`. If there is none, `{"asked":
+    /// [{"scheduler", "reply"}], "foreign"}`. `foreign` means that the harness did not write the operator's
+    /// configuration.
     AnotherBackend = "another backend",
-    /// The operator's process and its log: `{"pid", "readiness", "said"}`. If the operator exited before
-    /// it was ready, it is `{"exited", "said"}`, with how it ended.
+    /// The operator's process and log: `{"pid", "readiness", "said"}`. If the operator exited before it was
+    /// ready, `{"exited", "said"}`.
     Controller = "controller",
-    /// The start with a flawed configuration: `{"title", "code", "said"}`; `code` is null while it runs.
+    /// The operator was started with a flawed configuration: `{"title", "code", "said"}`. `code` is null if
+    /// the operator did not exit.
     StartedWithFlaw = "started with a flawed configuration",
     /// A component of the control plane was stopped: `{"part"}`.
     ComponentStopped = "part taken away",
-    /// The harness restores everything after this mark. The checks of the case use the history up to here.
+    /// The harness restores everything after this mark. The checks of the case use the history up to this
+    /// mark.
     Restored = "put back",
-    /// The case itself restarted the API server, so every watch had to list again and left a gap. Checks of
+    /// The case itself restarted the API server, so every watch listed again and recorded a gap. Checks of
     /// such a case use only what a list also shows.
     ApiServerRestarted = "API server restarted",
     /// The driver deletes a CRD: `{"name"}`. The mark precedes the request.
@@ -136,18 +143,20 @@ shared_marks! {
     CrdRestored = "CRD put back",
     /// The driver closes a Volcano queue: `{"name"}`. The mark precedes the request.
     QueueClosed = "queue closed",
-    /// The API server's record of bindings: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
-    /// "stoodInFor": [scheduler]}`. The schedulers in `stoodInFor` do not run; another one binds their pods.
+    /// The bindings in the audit log: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
+    /// "stoodInFor": [scheduler]}`. The schedulers in `stoodInFor` do not run; another scheduler binds their
+    /// pods.
     BoundBy = "bound by",
     /// The running containers of the case: a list of `{"node", "pod", "container", "devices"}`.
     Allocated = "allocated",
-    /// A version of the operator's lease: `{"resourceVersion", "spec"}`, without spec after its deletion.
+    /// A version of the operator's lease: `{"resourceVersion", "spec"}`. After the deletion there is no
+    /// `spec`.
     Lease = "lease",
-    /// The old operator has been stopped, and the upgrade starts: `{"of", "from", "to"}`.
+    /// The old operator is stopped, and the upgrade starts: `{"of", "from", "to"}`.
     UpgradeStarted = "upgrade began",
-    /// The new operator was stopped before it was idle: `{"writes"}`, the number of writes delivered.
+    /// The new operator was killed before it was idle: `{"writes"}`, the number of its writes so far.
     UpgradeStopped = "upgrade stopped",
-    /// The new operator has been ready, and is idle or has reached the limit for that.
+    /// The new operator has become ready, and is idle or has reached the limit for that.
     UpgradeEnded = "upgrade ended",
     /// The watch of the lease failed, so versions of the lease may be missing.
     LeaseWatchLost = "lease lost from sight",

@@ -2,22 +2,22 @@ use serde_json::Value;
 
 use super::fields::list;
 
-/// The owner references of an object.
+/// Returns the owner references of an object.
 pub fn owners(object: &Value) -> &[Value] {
     list(&object["metadata"]["ownerReferences"])
 }
 
-/// The controlling owner reference of an object.
+/// Returns the controlling owner reference of an object.
 pub fn controller(object: &Value) -> Option<&Value> {
     owners(object).iter().find(|owner| owner["controller"] == true)
 }
 
-/// Whether `owner` controls an object, by kind, name and uid.
+/// Whether `owner` controls an object. Compares kind, name and uid.
 pub fn is_controlled_by(object: &Value, owner: &Value) -> bool {
     controller(object).is_some_and(|found| refers_to(found, owner))
 }
 
-/// Whether an owner reference of an object, controlling or not, is to `owner`, by kind, name and uid.
+/// Whether `owner` owns an object, as its controller or not. Compares kind, name and uid.
 pub fn is_owned_by(object: &Value, owner: &Value) -> bool {
     owners(object).iter().any(|found| refers_to(found, owner))
 }

@@ -9,7 +9,8 @@ use super::live::Live;
 use super::log::{Change, Entry, Gap, History, Mark, Recorded, What};
 use super::mark::{MarkName, SharedMark};
 
-/// A resourceVersion as a number; 0 if there is none. Within one etcd it orders versions across kinds.
+/// Returns the resourceVersion as a number, or 0 if there is none. Within one etcd, resourceVersions order
+/// versions across kinds.
 pub fn revision(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().and_then(|raw| raw.parse().ok()).unwrap_or(0)
 }
@@ -28,12 +29,13 @@ pub struct Version<'a> {
 }
 
 impl<'a> Version<'a> {
-    /// A version of an object that is not in a history.
+    /// Creates a version of an object that is not in a history.
     pub fn of(object: &'a Value) -> Self {
         Self { change: Change::Added, at: Timestamp::UNIX_EPOCH, index: 0, object }
     }
 
-    /// Its arrival, or the time that the API server recorded plus one second, because it is truncated.
+    /// Returns the time of the change: the arrival or, if it is earlier, the time that the API server
+    /// recorded plus one second, because recorded times are truncated.
     pub fn happened(&self) -> Timestamp {
         let metadata = &self.object["metadata"];
         let time = |value: &Value| value.as_str().and_then(|time| time.parse::<Timestamp>().ok());
@@ -66,7 +68,7 @@ impl<'a> Version<'a> {
         self.object["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// resourceVersion of the object, as a number.
+    /// The resourceVersion of the object, as a number.
     pub fn revision(&self) -> u64 {
         revision(self.object)
     }
@@ -97,12 +99,12 @@ impl<'a> Pod<'a> {
         self.0["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// `spec.nodeName`; `None` until the pod is bound.
+    /// `spec.nodeName`, or `None` until the pod is bound.
     pub fn node(self) -> Option<&'a str> {
         self.0["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
     }
 
-    /// Names of the pod's scheduling gates.
+    /// The names of the pod's scheduling gates.
     pub fn gates(self) -> Vec<&'a str> {
         self.0["spec"]["schedulingGates"]
             .as_array()
@@ -110,12 +112,12 @@ impl<'a> Pod<'a> {
             .unwrap_or_default()
     }
 
-    /// The PodGang in the pod's labels.
+    /// The PodGang that the pod's label names.
     pub fn pod_gang(self) -> Option<&'a str> {
         self.label(names::POD_GANG)
     }
 
-    /// The PodClique in the pod's labels.
+    /// The PodClique that the pod's label names.
     pub fn pod_clique(self) -> Option<&'a str> {
         self.label(names::POD_CLIQUE)
     }
@@ -130,7 +132,7 @@ impl<'a> Pod<'a> {
         is_of_canary(self.0)
     }
 
-    /// Whether the pod is being deleted: it has a deletion timestamp.
+    /// Whether the pod is being deleted, that is, has a deletion timestamp.
     pub fn is_terminating(self) -> bool {
         self.0["metadata"]["deletionTimestamp"].is_string()
     }
@@ -141,7 +143,7 @@ impl<'a> Pod<'a> {
     }
 }
 
-/// Whether an object belongs to a canary. Not all objects of a canary PodCliqueSet have the canary label.
+/// Whether an object belongs to a canary. Some objects of a canary PodCliqueSet lack the canary label.
 pub fn is_of_canary(object: &Value) -> bool {
     let labels = &object["metadata"]["labels"];
     let set = labels[names::PART_OF].as_str().unwrap_or_default();
@@ -154,14 +156,15 @@ pub fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
 }
 
 impl History {
-    /// All versions in the order of their writes. The watches of several kinds deliver in any order.
+    /// Returns all versions in the order of their writes. Watches of different kinds may deliver versions in
+    /// another order.
     pub fn as_written(&self) -> Vec<Version<'_>> {
         let mut versions: Vec<_> = self.versions().collect();
         versions.sort_by_cached_key(Version::revision);
         versions
     }
 
-    /// All versions of all objects, in order of arrival.
+    /// Returns all versions of all objects, in the order of arrival.
     pub fn versions(&self) -> impl Iterator<Item = Version<'_>> {
         self.entries.iter().enumerate().filter_map(|(index, Entry { at, what })| match what {
             What::Object(Recorded { change, object }) => {
@@ -171,27 +174,27 @@ impl History {
         })
     }
 
-    /// All versions of a kind.
+    /// Returns all versions of a kind.
     pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = Version<'a>> {
         self.versions().filter(move |version| version.kind() == kind)
     }
 
-    /// All versions with this kind and name, including different objects with the same name.
+    /// Returns all versions with this kind and name, including those of different objects with the same name.
     pub fn named<'a>(&'a self, kind: &'a str, name: &'a str) -> impl Iterator<Item = Version<'a>> {
         self.of(kind).filter(move |version| version.name() == name)
     }
 
-    /// All versions of the workload's pods, without canaries.
+    /// Returns all versions of the workload's pods, without canaries.
     pub fn pods(&self) -> impl Iterator<Item = Version<'_>> {
         self.of("Pod").filter(|version| !version.pod().is_canary())
     }
 
-    /// All names that objects of a kind ever had.
+    /// Returns all names that objects of a kind ever had.
     pub fn names<'a>(&'a self, kind: &'a str) -> BTreeSet<&'a str> {
         self.of(kind).map(|version| version.name()).collect()
     }
 
-    /// Every mark with this name, with its index.
+    /// Returns every mark with this name, and its index.
     pub fn marks(&self, name: impl Into<MarkName>) -> impl Iterator<Item = (usize, &Mark)> {
         let name = name.into();
         self.entries.iter().enumerate().filter_map(move |(index, entry)| match &entry.what {
@@ -200,7 +203,7 @@ impl History {
         })
     }
 
-    /// All gaps of the history.
+    /// Returns all gaps of the history.
     pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
         self.entries.iter().filter_map(|entry| match &entry.what {
             What::Gap(gap) => Some(gap),
@@ -208,7 +211,7 @@ impl History {
         })
     }
 
-    /// The objects just before the entry at `index`.
+    /// Returns the objects just before the entry at `index`.
     pub fn before(&self, index: usize) -> Live {
         let mut live = Live::default();
         for entry in &self.entries[..index.min(self.entries.len())] {
@@ -219,26 +222,28 @@ impl History {
         live
     }
 
-    /// The history before the entry at `index`.
+    /// Returns the history before the entry at `index`.
     #[must_use]
     pub fn upto(&self, index: usize) -> Self {
         Self { header: self.header.clone(), entries: self.entries[..index.min(self.entries.len())].to_vec() }
     }
 
-    /// The history from the entry at `index` on.
+    /// Returns the history from the entry at `index` on.
     #[must_use]
     pub fn since(&self, index: usize) -> Self {
         Self { header: self.header.clone(), entries: self.entries[index.min(self.entries.len())..].to_vec() }
     }
 
-    /// The history before the control plane was restored, which repairs stuck states.
+    /// Returns the history before the harness restored the control plane, because the restoration repairs
+    /// stuck states.
     #[must_use]
     pub fn before_restore(&self) -> Self {
         let end = self.marks(SharedMark::Restored).next().map_or(self.entries.len(), |(place, _)| place);
         self.upto(end)
     }
 
-    /// The history up to the timeout at which the driver stopped, or the whole one if it did not.
+    /// Returns the history up to the timeout at which the driver stopped, or the whole history if there was
+    /// none.
     #[must_use]
     pub fn until_timeout(&self) -> Self {
         let gave_up = self.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true);
@@ -258,18 +263,18 @@ impl History {
         }
     }
 
-    /// Arrival time of the last entry.
+    /// Returns the arrival time of the last entry.
     pub fn last_at(&self) -> Timestamp {
         self.entries.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at)
     }
 
-    /// A time limit of the contract, extended if the machine was slow.
+    /// Returns a time limit of the contract, extended if the machine was slow.
     pub fn allowed(&self, limit: SignedDuration) -> SignedDuration {
         let longer = limit.as_secs_f64() * self.header.slowness.unwrap_or(1.0).max(1.0);
         SignedDuration::try_from_secs_f64(longer).unwrap_or(SignedDuration::MAX)
     }
 
-    /// The objects at the end.
+    /// Returns the objects at the end of the history.
     pub fn end(&self) -> Live {
         self.before(self.entries.len())
     }
@@ -300,7 +305,7 @@ mod tests {
 
     #[test]
     fn writes_after_the_timeout_that_stopped_the_driver_are_excluded() {
-        // Pod `a` was written before the timeout and is delivered after it.
+        // Pod `a` was written before the timeout and delivered after it.
         let timed_out =
             |revision| Story::flat().mark(SharedMark::WaitTimedOut, json!({"revision": revision}));
         let with_pods = |story: Story| story.added(object("Pod", "a")).added(object("Pod", "b"));

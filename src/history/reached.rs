@@ -5,16 +5,16 @@ use super::log::{History, Mark};
 use super::mark::{MarkName, SharedMark};
 
 impl History {
-    /// The first mark with this name, with its index.
+    /// Returns the first mark with this name, and its index.
     pub fn reached(&self, name: impl Into<MarkName>) -> Result<(usize, &Mark), Broken> {
         let name = name.into();
         let not_reached = || Broken::NotReached(format!("the case did not reach {:?}", name.as_str()));
         self.marks(name).next().ok_or_else(not_reached)
     }
 
-    /// The index of a mark, or of the last timeout: then the awaited state is known to be absent. The check
-    /// must still require the mark with [`reached`](History::reached). Fails if the driver stopped for
-    /// another reason.
+    /// Returns the index of a mark or, without the mark, of the last timeout, when the awaited state was
+    /// known to be absent. The check must still require the mark with [`reached`](History::reached). Fails if
+    /// the driver stopped for another reason.
     pub fn waited_for(&self, name: impl Into<MarkName>) -> Result<usize, Broken> {
         let (index, _) = self.reached(name).or_else(|why| {
             let timeout = self.marks(SharedMark::WaitTimedOut).last();
@@ -23,8 +23,8 @@ impl History {
         Ok(index)
     }
 
-    /// Decides a check at a mark, or at the last timeout if the driver did not reach it
-    /// ([`waited_for`](History::waited_for)). A check that passes there still requires the mark.
+    /// Decides a check at a mark, or at the last timeout if the driver did not reach the mark
+    /// ([`waited_for`](History::waited_for)). If the check passes at a timeout, the mark is still required.
     pub fn at(
         &self,
         name: impl Into<MarkName>,
@@ -35,7 +35,7 @@ impl History {
         self.reached(name).map(drop)
     }
 
-    /// Requires that a pending gang has been retried `times` times.
+    /// Requires that the scheduler has retried a pending gang `times` times.
     pub fn retried(&self, times: usize) -> Result<(), Broken> {
         let retries = self.marks(SharedMark::Retried).count();
         if retries >= times {
@@ -45,7 +45,7 @@ impl History {
         Err(Broken::NotReached(message))
     }
 
-    /// The PodCliqueSet with this name, as submitted.
+    /// Returns the PodCliqueSet with this name, as submitted.
     pub fn submitted(&self, name: &str) -> Result<&Value, Broken> {
         self.header
             .submitted

@@ -1,5 +1,5 @@
-//! Hand-written histories for the tests of checks. Every entry gets the next resourceVersion, and an object
-//! without a uid one of its kind and name.
+//! Hand-written histories for the tests of checks. Every entry gets the next resourceVersion. An object
+//! without a uid gets one that is derived from its kind and name.
 
 use std::collections::BTreeMap;
 
@@ -34,12 +34,12 @@ impl Story {
         Self { history: History { header, entries: Vec::new() }, now: Timestamp::UNIX_EPOCH }
     }
 
-    /// Starts a history on kube-scheduler in PodGroup scope.
+    /// Starts a history on kube-scheduler with PodGroup scope.
     pub fn flat() -> Self {
         Self::on(Target::KUBE_POD_GROUP)
     }
 
-    /// Starts a history on kube-scheduler in PodGang scope.
+    /// Starts a history on kube-scheduler with PodGang scope.
     pub fn whole() -> Self {
         Self::on(Target::KUBE_POD_GANG)
     }
@@ -77,7 +77,7 @@ impl Story {
         self.record(Change::Deleted, object)
     }
 
-    /// Creates `pods` pods of a PodCliqueSet of [`one_clique`], then binds `bound` of them.
+    /// Records `pods` pods of a PodCliqueSet of [`one_clique`], and then that `bound` of them are bound.
     pub fn workers(self, set: &str, pods: usize, bound: usize) -> Self {
         let waiting = (0..pods).fold(self, |story, index| story.added(worker(set, index, None)));
         (0..bound).fold(waiting, |story, index| story.modified(worker(set, index, Some("n"))))
@@ -88,12 +88,12 @@ impl Story {
         self.entry(What::Mark(Mark { name: name.into().as_str().into(), detail }))
     }
 
-    /// Records a gap of this kind.
+    /// Records a gap in this kind.
     pub fn gap(self, kind: &str) -> Self {
         self.entry(What::Gap(Gap { kind: kind.into(), reason: "it listed again".into() }))
     }
 
-    /// The finished history.
+    /// Returns the finished history.
     pub fn end(self) -> History {
         self.history
     }
@@ -113,7 +113,7 @@ impl Story {
     }
 }
 
-/// The default uid of an object.
+/// Returns the default uid of an object.
 fn uid(kind: &str, name: &Value) -> String {
     format!("uid-of-{kind}-{}", name.as_str().unwrap_or_default())
 }
@@ -125,7 +125,7 @@ pub fn owned(mut object: Value, kind: &str, name: &str) -> Value {
     object
 }
 
-/// A PodCliqueSet of one clique, `worker`, with this many pods.
+/// Returns a PodCliqueSet with one clique, `worker`, of this many pods.
 pub fn one_clique(name: &str, pods: usize) -> Value {
     let clique = json!({"name": "worker", "spec": {"replicas": pods, "podSpec": {}}});
     json!({
@@ -135,13 +135,13 @@ pub fn one_clique(name: &str, pods: usize) -> Value {
     })
 }
 
-/// The PodGang of a PodCliqueSet that [`one_clique`] creates.
+/// Returns the PodGang of a PodCliqueSet of [`one_clique`].
 pub fn one_clique_gang(set: &str, pods: usize) -> Value {
     let podgroup = json!({"name": format!("{set}-0-worker"), "minReplicas": pods});
     json!({"kind": "PodGang", "metadata": {"name": format!("{set}-0")}, "spec": {"podgroups": [podgroup]}})
 }
 
-/// A pod of [`one_clique`], bound if `node` is given.
+/// Returns a pod of [`one_clique`], bound if `node` is given.
 pub fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
     let labels = json!({
         names::PART_OF: set,
@@ -162,7 +162,7 @@ pub fn gated(mut pod: Value) -> Value {
     pod
 }
 
-/// A canary pod of the harness, bound if `node` is given.
+/// Returns a canary pod of the harness, bound if `node` is given.
 pub fn canary(name: &str, node: Option<&str>) -> Value {
     json!({
         "kind": "Pod",
@@ -171,7 +171,7 @@ pub fn canary(name: &str, node: Option<&str>) -> Value {
     })
 }
 
-/// A running pod of a PodClique; the id of its only container is `c-<name>`.
+/// Returns a running pod of a PodClique. The id of its only container is `c-<name>`.
 pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
     let labels = json!({names::POD_GANG: gang, names::POD_CLIQUE: clique, names::POD_INDEX: "0"});
     json!({
@@ -187,7 +187,7 @@ pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
     })
 }
 
-/// A Ready node with this many allocatable GPUs.
+/// Returns a Ready node with this many allocatable GPUs.
 pub fn node(name: &str, gpus: u32) -> Value {
     json!({
         "kind": "Node",
@@ -199,7 +199,7 @@ pub fn node(name: &str, gpus: u32) -> Value {
     })
 }
 
-/// An object with only a kind and a name.
+/// Returns an object with only a kind and a name.
 pub fn object(kind: &str, name: &str) -> Value {
     json!({"kind": kind, "metadata": {"name": name}})
 }
