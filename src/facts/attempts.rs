@@ -1,4 +1,4 @@
-//! Attempts to create or change a PodCliqueSet, which cases state as data, and the replies of the API server.
+//! Attempts to create or change a PodCliqueSet, which cases state as data, and the API server's replies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,13 +6,14 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     Admitted,
-    /// Refused by the rules with a 4xx. A refusal because a webhook failed does not count.
+    /// Refused with a 4xx because of a rule. A refusal because of a failed webhook does not count.
     Refused,
-    /// Refused by the rules with any message, or admitted with a warning that contains the attempt's words.
+    /// Refused because of a rule with any message, or admitted with a warning that contains the attempt's
+    /// words.
     RefusedOrWarned,
-    /// Refused with a 5xx that names the webhook, because the webhook does not answer.
+    /// Refused with a 5xx that names the webhook, because the webhook does not respond.
     Unanswered,
-    /// Admitted or refused; only the message is checked.
+    /// Admitted or refused. Only the message is checked.
     Either,
 }
 
@@ -21,8 +22,9 @@ pub struct Attempt {
     pub title: &'static str,
     pub edit: Edit,
     pub wanted: Wanted,
-    /// Words that the refusal, or else the warnings, must contain, regardless of case. The operator chooses
-    /// the wording, so these are only the words that the clause demands. `a|b` accepts either.
+    /// Words that the refusal or, without a refusal, the warnings must contain, regardless of case. Only
+    /// words that the clause demands are listed, because the operator chooses the wording. `a|b` accepts
+    /// either word.
     pub words: &'static [&'static str],
     pub forbidden: &'static [&'static str],
 }
@@ -30,7 +32,7 @@ pub struct Attempt {
 #[derive(Debug, Clone, Copy)]
 pub enum Edit {
     By(fn(&mut Value)),
-    /// Sets values at JSON pointers; `null` removes a field. A [`Row`] of a table is such an edit.
+    /// Sets the values at these JSON pointers. `null` removes a field. A [`Row`] of a table is such an edit.
     Set(&'static [(String, Value)]),
 }
 
@@ -61,7 +63,7 @@ fn set(object: &mut Value, pointer: &str, value: &Value) {
 pub struct Row {
     pub title: String,
     pub values: Vec<(String, Value)>,
-    /// The required answer; the message is not checked.
+    /// The required outcome. The message is not checked.
     pub wanted: Wanted,
 }
 
@@ -102,13 +104,13 @@ impl Attempt {
         Self { words, ..self }
     }
 
-    /// Forbids these words in the answer, because they belong to a rule that does not apply.
+    /// Forbids these words in the reply, because they belong to a rule that does not apply.
     #[must_use]
     pub const fn silent_about(self, forbidden: &'static [&'static str]) -> Self {
         Self { forbidden, ..self }
     }
 
-    /// Checks only the answer. Another clause covers its words.
+    /// Removes the required words, because another clause covers them. Only the outcome is then checked.
     #[must_use]
     pub const fn answer_only(self) -> Self {
         Self { words: &[], ..self }
@@ -169,12 +171,12 @@ impl Reply {
         (200..300).contains(&self.code)
     }
 
-    /// Whether the request was refused because of its content. A 5xx is a failed webhook.
+    /// Whether the request was refused because of its content. A 5xx means that the webhook failed.
     pub fn is_refused(&self) -> bool {
         (400..500).contains(&self.code)
     }
 
-    /// Whether the message contains this name, not only as a part of a longer one.
+    /// Whether the message contains this name as a whole word.
     pub fn mentions(&self, name: &str) -> bool {
         let is_separator = |c: char| !c.is_ascii_alphanumeric() && c != '-';
         self.message.split(is_separator).any(|word| word == name)

@@ -4,7 +4,7 @@ use conformance_history::Live;
 use crate::cliques::pods_of;
 use crate::deviation::Deviation;
 
-/// The number of bound pods of a PodClique, without terminating ones.
+/// Returns the number of bound pods of a PodClique, without terminating pods.
 pub fn bound_pods(live: &Live, clique: &str) -> usize {
     pods_of(live, clique).filter(|pod| pod.node().is_some()).count()
 }

@@ -1,11 +1,12 @@
-//! Configuration files that must prevent the operator from starting.
+//! Flawed configuration files, with which the operator must not start.
 
 use serde_json::Value;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Flaw {
     pub title: &'static str,
-    /// What the error must contain in one line: the path and other words that identify the flaw.
+    /// Words that one line of the error must contain: the path of the field, and others that identify the
+    /// flaw.
     pub words: &'static [&'static str],
     pub edit: fn(&mut Value),
 }

@@ -1,13 +1,13 @@
-//! A difference between what exists and what should exist.
+//! A difference between the existing and the expected state.
 
 use serde_json::Value;
 
-/// A wait only needs to know whether there is a deviation. A check reports each.
+/// Waits only test whether there is a deviation; checks report each one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deviation<'a, K = ()> {
     pub kind: K,
     pub message: String,
-    /// Each object with its role, such as `observed`.
+    /// Each object, with its role such as `observed`.
     pub objects: Vec<(&'static str, &'a Value)>,
 }
 

@@ -1,5 +1,5 @@
-//! Gang resources are compared with the PodGang as created. A backend is not responsible for an incomplete
-//! one.
+//! Compares gang resources with their PodGang as created, because a backend is not responsible for an
+//! incomplete PodGang.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -20,13 +20,14 @@ pub enum Mismatch {
     Differs,
 }
 
-/// Whether an object is a gang resource of any backend. Gang resources of canaries are excluded.
+/// Whether an object is a gang resource of any backend, except those of canaries.
 pub fn is_gang_resource(object: &Value) -> bool {
     schedulers::kinds().into_iter().any(|(kind, _)| object["kind"] == kind)
         && object["metadata"]["labels"][names::CANARY].is_null()
 }
 
-/// The gang resources that a PodGang should have, derived from the PodGang as created. Parents come first.
+/// Returns the gang resources that a PodGang should have, derived from the PodGang as created. Parents come
+/// first.
 pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
     let expectations = schedulers::of(history.header.target);
     let created = as_created(history, &gang.name);
@@ -39,7 +40,8 @@ pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
         .unwrap_or_default()
 }
 
-/// Finds the object for each expected gang resource. A truncated name is matched by owner and size.
+/// Finds the object for each expected gang resource. An object with a truncated name must match by owner and
+/// size.
 pub fn found<'a>(
     target: Target,
     live: &'a Live,
@@ -74,6 +76,7 @@ pub fn mismatches<'a>(
     gangs.iter().flat_map(move |gang| of_gang(history, live, gang))
 }
 
+/// Compares the gang resources of one PodGang with the expected ones.
 fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<'a, Mismatch>> {
     let name = gang.name.as_str();
     let Some(pod_gang) = live.get("PodGang", name) else {

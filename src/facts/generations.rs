@@ -1,11 +1,13 @@
-//! When a scope was terminated and created again, by its effect on pods: every live pod of the scope is
-//! deleted, new ones are created, and none of them is bound before the last old one is being deleted. An
-//! update replaces pods one by one and is no termination, and neither is a deletion by the harness.
+//! Detects when a scope was terminated and created again, by the effect on its pods: every live pod of the
+//! scope is deleted, new pods are created, and no new pod is bound before the deletion of the last old pod
+//! starts. An update replaces pods one by one and is not a termination. Deletions by the harness do not count
+//! either.
 //!
 //! The operator may delete PodCliques and pods in any order, so a termination starts at the first deletion. A
-//! PodClique that is deleted after its pods may create pods in between, which belong to the old generation.
+//! PodClique that is deleted after its pods may create more pods in between, which belong to the old
+//! generation.
 //!
-//! Without new pods, it is a termination only if the scope should still have pods at the end.
+//! Without new pods, this is a termination only if the scope should still have pods at the end.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +19,7 @@ use crate::health::{is_bound, is_live};
 
 #[derive(Debug, Clone)]
 pub struct GangTermination<'a> {
-    /// The first deletion of a pod, or of the PodClique that owns one.
+    /// The first deletion of a pod, or of the PodClique that owns a pod.
     pub started: Version<'a>,
     pub ended: Version<'a>,
     pub old: BTreeSet<&'a str>,
@@ -28,7 +30,7 @@ struct Life<'a> {
     uid: &'a str,
     name: &'a str,
     clique: Option<&'a str>,
-    /// The uid of the PodClique that created the pod; a recreated PodClique has another one.
+    /// The uid of the PodClique that created the pod. A recreated PodClique has another uid.
     owner: &'a str,
     created: usize,
     is_released: bool,
@@ -107,9 +109,9 @@ impl<'a, 's> Deletions<'a, 's> {
         Self { history, scope, pods: pods_of_scope(history, scope), cliques, end: OnceCell::new() }
     }
 
-    /// `after` is the end of the previous termination.
+    /// Returns the termination that starts at `first`. `after` is the end of the previous termination.
     fn termination_from(&self, first: Version<'a>, after: Option<usize>) -> Option<GangTermination<'a>> {
-        // A PodClique may be recreated with new pods before the old pods are deleted.
+        // The operator may recreate a PodClique with new pods before it deletes the old pods.
         let is_of_new_owner = |life: &Life<'_>| {
             let mut before = self
                 .pods
@@ -137,7 +139,7 @@ impl<'a, 's> Deletions<'a, 's> {
         let of_owners = owners.iter().filter_map(|owner| self.cliques.get(owner)).copied();
         let of_owners = of_owners.filter(|deletion| after.is_none_or(|after| deletion.index > after));
         let started = of_owners.chain([first]).min_by_key(|deletion| deletion.index)?;
-        // Others may have deleted pods after the first PodClique and before the first pod.
+        // Other clients may have deleted pods after the first PodClique and before the first pod.
         let lost = self.pods.iter().filter(|life| {
             life.is_live_at(started.index) && life.ended.is_some_and(|ended| ended.index < first.index)
         });
@@ -145,7 +147,8 @@ impl<'a, 's> Deletions<'a, 's> {
         is_termination.then_some(GangTermination { started, ended, old })
     }
 
-    /// A PodClique that was recreated with 0 replicas was not scaled to 0.
+    /// Whether the scope should still have pods at the end. A PodClique that was recreated with 0 replicas
+    /// does not count as scaled to 0.
     fn should_have_pods(&self, old: &[&Life<'_>]) -> bool {
         let end = self.end.get_or_init(|| self.history.end());
         let is_idle = |life: &&Life<'_>| {
@@ -173,7 +176,8 @@ pub fn is_wanted(live: &Live, scope: &Scope) -> bool {
     })
 }
 
-/// The history without the scope's pods of other generations. Generation 0 is before the first termination.
+/// Returns the history without the scope's pods of other generations. Generation 0 precedes the first
+/// termination.
 #[must_use]
 pub fn only_generation(history: &History, scope: &Scope, generation: usize) -> History {
     let terminations = terminations(history, scope);
@@ -191,7 +195,7 @@ pub fn only_generation(history: &History, scope: &Scope, generation: usize) -> H
     without(history, |version| scope.has(version.pod()) && !selected.contains(version.uid()))
 }
 
-/// The history without those pods of a scope that existed before the entry `since`.
+/// Returns the history without those pods of a scope that existed before the entry `since`.
 #[must_use]
 pub fn created_since(history: &History, scope: &Scope, since: usize) -> History {
     let before = history.upto(since);

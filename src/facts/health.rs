@@ -1,7 +1,7 @@
 use conformance_history::{Pod, list};
 use serde_json::Value;
 
-/// Whether a pod still counts for its clique: neither finished nor terminating.
+/// Whether a pod counts for its clique: it has not finished and is not terminating.
 pub fn is_live(pod: Pod<'_>) -> bool {
     !pod.is_terminating() && !["Failed", "Succeeded"].iter().any(|phase| pod.0["status"]["phase"] == *phase)
 }
@@ -22,8 +22,9 @@ fn has_ready(pod: Pod<'_>) -> bool {
     pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
-/// Whether a pod is bound and either Ready or without a failed or unready container. A container that has not
-/// started is not unhealthy, and neither is a running init container, which becomes Ready only when it ends.
+/// Whether a pod is bound, and is Ready or has no failed or unready container. Two containers are not
+/// unhealthy: one that has not started, and a running init container, which becomes Ready only when it
+/// terminates.
 pub fn is_healthy(pod: Pod<'_>) -> bool {
     let status = &pod.0["status"];
     let (inits, containers) = (list(&status["initContainerStatuses"]), list(&status["containerStatuses"]));

@@ -1,4 +1,4 @@
-//! The names of the checks that every history must satisfy. A case that breaks one on purpose names it.
+//! The names of the checks that every history must satisfy. A case that violates one on purpose names it.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invariant {
@@ -7,7 +7,7 @@ pub enum Invariant {
     Gated,
     LeavesOtherGates,
     Faithful,
-    /// A pod has no other fields, except documented ones.
+    /// A pod has no fields beyond its template, except documented ones.
     NothingAdded,
     NamesItsGang,
     UniqueIndexes,

@@ -1,4 +1,4 @@
-//! A pod runs if its phase is Running and each of its containers runs.
+//! Facts about pods on kubelets. A pod runs if its phase is Running and all of its containers run.
 
 use conformance_contract::names;
 use conformance_expect::Gang;
@@ -24,7 +24,8 @@ pub fn waits(pod: Pod<'_>) -> impl Iterator<Item = (&str, &str)> {
     waiting.filter(|state| state.is_object()).map(|state| (text(&state["reason"]), text(&state["message"])))
 }
 
-/// With fewer running pods than replicas. Each quotes the status of one pod that does not run.
+/// Returns the PodCliques with fewer running pods than replicas. Each message quotes the status of one pod
+/// that does not run.
 pub fn not_running<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Deviation<'a>> {
     gangs.iter().flat_map(|gang| &gang.groups).filter_map(move |group| {
         let running = pods_of(live, &group.clique).filter(|pod| runs(*pod)).count();
@@ -45,7 +46,7 @@ pub fn not_running<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item 
     })
 }
 
-/// The GPUs that a node's kubelet reports as allocatable; `None` if the node does not exist.
+/// Returns the GPUs that a node's kubelet reports as allocatable, or `None` if the node does not exist.
 pub fn gpus(live: &Live, node: &str) -> Option<u64> {
     let allocatable = &live.get("Node", node)?["status"]["allocatable"][names::GPU];
     Some(allocatable.as_str().and_then(|amount| amount.parse().ok()).unwrap_or(0))

@@ -1,5 +1,6 @@
-//! Which objects in a namespace are leftovers of a deleted PodCliqueSet. Service meshes, policy engines and
-//! Kubernetes distributions create their own objects in every namespace, some of them later.
+//! Which objects in a namespace are leftovers of a deleted PodCliqueSet. Other objects may appear at any
+//! time, because service meshes, policy engines and Kubernetes distributions create objects in every
+//! namespace.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,14 @@ use conformance_expect::schedulers;
 use conformance_history::{Change, History, SharedMark, is_of_canary};
 use serde_json::Value;
 
-/// The domain of Grove's API groups and labels. [`SUITE`] is the subdomain of the conformance suite.
+/// The domain of Grove's API groups and labels. The suite's own domain, [`SUITE`], is a subdomain.
 const GROVE: &str = "grove.io";
 const SUITE: &str = "conformance.grove.io";
-/// The kinds that an operator creates first for a PodCliqueSet.
+/// The kinds of objects that an operator creates first for a PodCliqueSet.
 const CREATED_BY_OPERATOR: [&str; 2] = ["PodClique", "PodGang"];
 
-/// Events outlive their objects. Every namespace has a ServiceAccount and a ConfigMap with the cluster's CA.
+/// Whether every namespace may have the object, or the harness created it. Events outlive their objects, and
+/// Kubernetes creates a ServiceAccount and a ConfigMap with the cluster's CA.
 pub fn is_unrelated(object: &Value) -> bool {
     let metadata = &object["metadata"];
     match object["kind"].as_str().unwrap_or_default() {
@@ -43,14 +45,16 @@ impl Leftovers {
             .marks(SharedMark::Baseline)
             .flat_map(|(_, mark)| mark.detail.as_array().into_iter().flatten())
             .collect();
-        // A common manager name such as `manager` is no trace if it wrote objects before the PodCliqueSet.
+        // A manager name that also wrote objects before the PodCliqueSet, such as `manager`, does not
+        // identify the operator.
         let others: BTreeSet<&str> = before.iter().flat_map(|object| managers(object)).collect();
         let mut operator = operators(history);
         operator.retain(|manager| !others.contains(manager.as_str()));
         let baseline = before.into_iter().map(identity).collect();
         let mut found = Self { sets, baseline, creators: operator, uids: BTreeSet::new() };
         let objects: Vec<&Value> = history.versions().map(|version| version.object).chain(listed).collect();
-        // Watches of different kinds may deliver an owner after its dependents.
+        // Repeat until nothing new is found, because watches of different kinds may deliver an owner after
+        // its dependents.
         loop {
             let known = found.uids.len();
             let new = objects.iter().filter(|object| found.contains(object)).filter_map(|object| uid(object));
@@ -62,8 +66,8 @@ impl Leftovers {
         }
     }
 
-    /// Whether an object is a leftover of the PodCliqueSets. It did not exist before the first submit, is not
-    /// in every namespace, and one of these is true:
+    /// Whether an object is a leftover of the PodCliqueSets. It did not exist before the first submit, does
+    /// not exist in every namespace, and one of these is true:
     ///
     /// - its kind is Grove's, or that of a scheduler's gang resources;
     /// - a label or annotation is Grove's, or names Grove's operator or the PodCliqueSet;
@@ -107,7 +111,7 @@ pub fn operators(history: &History) -> BTreeSet<String> {
     created(&CREATED_BY_OPERATOR).into_iter().filter(|manager| !users.contains(manager)).collect()
 }
 
-/// Whether a domain belongs to Grove, not counting the suite's own.
+/// Whether a domain belongs to Grove, except for the suite's own domain.
 fn is_of_grove(domain: &str) -> bool {
     let is_within =
         |of: &str| domain == of || domain.strip_suffix(of).is_some_and(|rest| rest.ends_with('.'));

@@ -1,11 +1,12 @@
-//! Facts about a state or a history: the driver waits until one is true, and a check turns it into a ruling.
+//! Facts about a state or a history. A driver waits until a fact is true, and a check turns a fact into a
+//! ruling.
 //!
 //! - PodCliqueSets: [`convergence`], [`updates`], [`migration`], [`generations`]
-//! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], [`requests`] in [`quantity`]
+//! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], and [`requests`] as [`quantity`]
 //! - PodGangs and other objects: [`pod_gangs`], [`gang_resources`], [`ownership`], [`leftovers`],
 //!   [`topology`]
-//! - what an operator reports: [`warnings`], [`metrics`], [`preemption`]
-//! - what cases state as data, for drivers and checks: [`attempts`], [`configuration`], [`invariant`]
+//! - reports of an operator: [`warnings`], [`metrics`], [`preemption`]
+//! - data of cases that drivers and checks use: [`attempts`], [`configuration`], [`invariant`]
 //! - [`testing`]: pods for hand-written histories
 
 pub mod attempts;

@@ -1,6 +1,6 @@
-//! The operator's metrics for the case's namespace, read when the case is idle (STAT-11). The exact time of a
-//! binding is unknown, so the check bounds the sum: a gang was bound no sooner than its last pod, and no
-//! later than the metrics were read.
+//! The operator's metrics for the namespace of a case, read when the operator is idle (STAT-11). The exact
+//! time of a binding is unknown, so the check uses bounds for the sum of the times: a gang was bound no
+//! earlier than its last pod, and no later than the metrics were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::generations::terminations;
 use crate::health::is_bound;
 
-/// The possible error of times that are truncated to whole seconds.
+/// The maximum error of a time that is truncated to whole seconds.
 const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,16 +24,17 @@ pub struct Numbers {
     #[serde(rename = "recycles")]
     pub gang_terminations: f64,
     pub updates: f64,
-    /// The number of PodGangs whose time to bind was measured.
+    /// The number of PodGangs with a measured time to bind.
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// By upper bound in seconds, as the page writes it. Empty if the operator reports no histogram.
+    /// The number of PodGangs by upper bound in seconds, as the page writes it. Empty if there is no
+    /// histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 
 impl Numbers {
-    /// The page has Prometheus' text format. Metrics without events may be missing.
+    /// Reads a page in Prometheus' text format. Metrics without events may be missing.
     pub fn read(page: &str, namespace: &str, names: &MetricNames) -> Self {
         let mut numbers = Self::default();
         let of_times = |what: &str| format!("{}_{what}", names.time_to_bound);
@@ -181,7 +182,8 @@ fn phases(live: &Live) -> BTreeMap<String, f64> {
     phases
 }
 
-/// Terminations of single scaling-group replicas are excluded: here they look like update steps.
+/// Returns the number of gang terminations. Terminations of single scaling-group replicas are excluded,
+/// because in a history they look like update steps.
 fn number_of_terminations(history: &History) -> usize {
     let sets = history.header.submitted.values();
     sets.flat_map(replicas).map(|replica| terminations(history, &replica.scope()).len()).sum()
@@ -196,6 +198,7 @@ fn ended_updates(history: &History) -> usize {
     ended.collect::<BTreeSet<_>>().len()
 }
 
+/// Describes each difference between the metrics, which were read at `read`, and the history.
 pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec<String> {
     let mut found = Vec::new();
     let phases = phases(&history.end());
@@ -209,7 +212,7 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
     };
     compare("gang terminations", number_of_terminations(history), numbers.gang_terminations);
     compare("ended updates", ended_updates(history), numbers.updates);
-    // A gang that was bound only briefly may be missing from the metrics.
+    // The metrics may lack a gang that was bound only briefly.
     let bound = bound(history);
     let (least, most) = (bound.iter().filter(|gang| gang.still_bound).count(), bound.len());
     if !(least as f64..=most as f64).contains(&numbers.bound) {
@@ -236,7 +239,7 @@ pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec
     found
 }
 
-/// The first histogram bucket that does not match the history. The last bucket contains all PodGangs.
+/// Describes the first histogram bucket that contradicts the history. The last bucket contains all PodGangs.
 fn wrong_bucket(bound: &[Bound], numbers: &Numbers, read: Timestamp) -> Option<String> {
     let end = |(end, count): (&String, &f64)| Some((end.parse::<f64>().ok()?, *count));
     let mut buckets: Vec<_> = numbers.at_most.iter().filter_map(end).collect();

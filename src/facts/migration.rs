@@ -1,5 +1,5 @@
-//! What remains of the old PodGangs after an upgrade of the operator. Releases name PodGangs differently, so
-//! their podgroups, which have the names of PodCliques, identify them.
+//! Remnants of the old PodGangs after an upgrade of the operator. Releases name PodGangs differently, so
+//! PodGangs are identified by their podgroups, which have the names of PodCliques.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,20 +16,21 @@ use crate::health::is_ready;
 pub enum Fault {
     InTwoGangs,
     OldGangLeft,
-    /// A pod is in no PodGang, or in another one than its label names.
+    /// A pod is in no PodGang, or in a different PodGang than its label names.
     InNoGang,
     JoinsNothing,
     NoOwner,
     /// A gang does not have exactly one PodGang.
     OtherGangs,
-    /// A PodClique does not have exactly its pods, all bound and Ready.
+    /// A PodClique does not have exactly its expected pods, all bound and Ready.
     OtherPods,
 }
 
 type Faulty<'a> = Deviation<'a, Fault>;
 
-/// Each PodClique is in one existing PodGang, each pod is listed by the PodGang that its label names, and
-/// each object that Grove or the backend created has an existing owner.
+/// Returns everything that violates one of these rules: each PodClique is in one existing PodGang, the
+/// PodGang that a pod's label names lists the pod, and each object that Grove or the backend created has an
+/// existing owner.
 pub fn remnants<'a>(history: &History, live: &'a Live) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
     let mut gang_of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
@@ -80,7 +81,8 @@ pub fn migrating(live: &Live) -> impl Iterator<Item = Deviation<'_>> {
     })
 }
 
-/// Under any name. All expected pods exist, are listed, bound and Ready, and there are no others.
+/// Compares a PodCliqueSet with its gangs, regardless of names. All expected pods must exist, be listed,
+/// bound and Ready, and there must be no others.
 pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
     for gang in gangs {
@@ -142,7 +144,7 @@ fn without_owner<'a>(object: &'a Value, uids: &BTreeSet<&str>) -> Option<Faulty<
     let message = match controller(object).or_else(|| owners(object).first()) {
         None => format!("{what} has no owner reference"),
         Some(owner) => {
-            // A history does not contain owners of unknown kinds.
+            // Skip owners of other kinds, because a history does not contain them.
             let is_watched = KINDS.iter().any(|kind| owner["kind"] == kind.kind());
             let exists = uids.contains(text(&owner["uid"]));
             if exists || !is_watched {

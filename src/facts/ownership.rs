@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::gang_resources::is_gang_resource;
 
-/// A base PodGang also owns the Services and scaling groups of its PodCliqueSet replica.
+/// Whether an object belongs to a PodGang. A base PodGang also has the Services and scaling groups of its
+/// PodCliqueSet replica.
 pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     let name = version.name();
     let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);
@@ -31,7 +32,8 @@ pub fn is_scaled_by(gang: &Gang, scaling_group: &str) -> bool {
         .any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
 }
 
-/// Services do not count. A shared gang resource counts only while it has a part for one of the PodGangs.
+/// Returns the remaining objects of the PodGangs, without Services. A shared gang resource counts only while
+/// it has a subgroup for one of the PodGangs.
 pub fn left_of<'a>(
     history: &'a History,
     live: &'a Live,

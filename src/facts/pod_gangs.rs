@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::health::is_live;
 
-/// The versions of a PodGang before its deletion.
+/// Returns the versions of a PodGang before its deletion.
 pub fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
     history.named("PodGang", name).filter(|version| version.change != Change::Deleted)
 }
 
-/// The podgroups of a PodGang as created, with `minReplicas`, from the first version with podgroups.
+/// Returns the first version of a PodGang with podgroups, and each podgroup with its `minReplicas`.
 pub fn as_created<'a>(history: &'a History, name: &'a str) -> Option<(Version<'a>, Vec<(String, usize)>)> {
     versions(history, name)
         .map(|version| (version, podgroups_in(version.object)))

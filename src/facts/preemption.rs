@@ -10,8 +10,8 @@ pub fn report_of_eviction<'a>(live: &'a Live, set: &str, units: &[Unit]) -> Opti
     holders.find(|object| list(&object["status"]["conditions"]).iter().any(reports_eviction))
 }
 
-/// Upstream declares `DisruptionTarget`. Of other conditions, messages do not count, because kube-scheduler
-/// also writes about preemption when it has evicted nobody.
+/// Whether a condition reports an eviction. Upstream declares `DisruptionTarget`. Messages of other
+/// conditions do not count, because kube-scheduler also mentions preemption when it has evicted nothing.
 fn reports_eviction(condition: &Value) -> bool {
     const UPSTREAM: &str = "DisruptionTarget";
     let names_eviction = |field: &str| {

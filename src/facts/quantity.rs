@@ -1,4 +1,5 @@
-//! Exact Kubernetes quantities: a `resource.Quantity` is a decimal number with a binary or decimal suffix.
+//! Parses Kubernetes quantities exactly. A `resource.Quantity` is a decimal number with a binary or decimal
+//! suffix.
 
 use serde_json::Value;
 
@@ -33,7 +34,7 @@ pub fn amount(quantity: &Value) -> Option<Amount> {
     }
 }
 
-/// A decimal number times a power of ten. Fractions of a billionth are dropped.
+/// Returns a decimal number times a power of ten. Fractions of a billionth are dropped.
 fn decimal(digits: &str, exponent: i32) -> Option<Amount> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let number: Amount = format!("{whole}{fraction}").parse().ok()?;

@@ -7,7 +7,7 @@ use crate::quantity::{Amount, ONE, amount};
 
 pub type Amounts<'a> = BTreeMap<&'a str, Amount>;
 
-/// The amounts of a list of resources. Invalid quantities are omitted.
+/// Returns the amounts of a list of resources. Invalid quantities are omitted.
 pub fn amounts(quantities: &Value) -> Amounts<'_> {
     let all = quantities.as_object().into_iter().flatten();
     all.filter_map(|(resource, quantity)| Some((resource.as_str(), amount(quantity)?))).collect()
@@ -19,9 +19,9 @@ pub fn add<'a>(sums: &mut Amounts<'a>, more: &Amounts<'a>) {
     }
 }
 
-/// The requests of a pod whose `spec` the API server has defaulted: the larger of its containers plus
-/// sidecars, and any init container plus the sidecars before it. Pod-level requests replace those of the
-/// containers. Overhead and one unit of `pods` are added.
+/// Returns the requests of a pod whose `spec` the API server has defaulted. The amount is the larger of two:
+/// the sum of containers and sidecars, and the maximum over init containers, each with the sidecars before
+/// it. Pod-level requests replace this amount. Overhead and one unit of `pods` are added.
 pub fn of_running(spec: &Value) -> Amounts<'_> {
     let mut requests = of_containers(spec);
     requests.extend(amounts(&spec["resources"]["requests"]));
@@ -57,7 +57,7 @@ fn raise<'a>(to: &mut Amounts<'a>, least: &Amounts<'a>) {
     }
 }
 
-/// The pod spec of a manifest with the requests that the API server adds:
+/// Returns the pod spec of a manifest with the requests that the API server adds:
 ///
 /// - A container without a request for a resource requests its limit.
 /// - A pod-level limit is a pod-level request, unless containers request the resource. Pod-level hugepages

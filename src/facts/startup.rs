@@ -3,12 +3,12 @@ use serde_json::Value;
 
 pub const INIT_CONTAINER: &str = "grove-initc";
 
-/// The waiting init container of a pod, if it is the last one.
+/// Returns the init container that waits for other cliques, if it is the last init container.
 pub fn last_init(pod: &Value) -> Option<&Value> {
     list(&pod["spec"]["initContainers"]).last().filter(|last| last["name"] == INIT_CONTAINER)
 }
 
-/// The Secret with the token of a pod's waiting init container.
+/// Returns the name of the Secret with the token of the waiting init container.
 pub fn token_of(pod: &Value) -> Option<&str> {
     let mounts = list(&last_init(pod)?["volumeMounts"]);
     let is_mounted = |volume: &&Value| mounts.iter().any(|mount| mount["name"] == volume["name"]);
@@ -16,7 +16,7 @@ pub fn token_of(pod: &Value) -> Option<&str> {
     volumes.find_map(|volume| volume["secret"]["secretName"].as_str())
 }
 
-/// Whether a container of a pod has started, including containers that were restarted.
+/// Whether a container of a pod has ever started, also before a restart.
 pub fn has_started(pod: Pod<'_>) -> bool {
     let has = |state: &Value| state["running"].is_object() || state["terminated"].is_object();
     list(&pod.0["status"]["containerStatuses"])

@@ -1,4 +1,4 @@
-//! A scope of two pods, for hand-written histories of its terminations.
+//! A scope of two pods, for hand-written histories in which it is terminated.
 
 use conformance_contract::names;
 use conformance_expect::scopes::{Scope, SetReplica, replicas};
@@ -35,7 +35,7 @@ pub fn running() -> Story {
     created.modified(pod("a", Some("n"))).modified(pod("b", Some("n")))
 }
 
-/// PodCliqueSet `w` of [`pair`] with this number of replicas.
+/// Returns the PodCliqueSet `w` of [`pair`] with this number of replicas.
 pub fn set(replicas: usize) -> Value {
     let mut set = object("PodCliqueSet", "w");
     set["spec"]["replicas"] = json!(replicas);
@@ -64,7 +64,7 @@ pub fn deleting(mut object: Value) -> Value {
     object
 }
 
-/// ResourceClaim `c` with a device of this node, reserved for the pods with these uids.
+/// Returns the ResourceClaim `c`, with a device on this node and reserved for the pods with these uids.
 pub fn claim(node: Option<&str>, reserved: &[&str]) -> Value {
     let mut claim = object("ResourceClaim", "c");
     claim["status"]["reservedFor"] = reserved.iter().map(|uid| json!({"uid": uid})).collect();
@@ -100,7 +100,8 @@ impl Order {
         Self::Alternating,
     ];
 
-    /// Terminates the PodClique `old` with its pods, and creates `new`, which asks for exactly these pods.
+    /// Records the termination of the PodClique `old` with its pods, and the creation of `new`, which
+    /// requests exactly these pods.
     #[must_use]
     pub fn terminate(self, story: Story, old: (&str, &[Value]), new: (&str, &[Value])) -> Story {
         let ((old, old_pods), (new, new_pods)) = (old, new);

@@ -16,7 +16,7 @@ pub fn lacks(live: &Live, set: &str) -> Option<String> {
     })
 }
 
-/// Describes which new and Ready pods a PodCliqueSet lacks, regardless of its status.
+/// Describes which new and Ready pods a PodCliqueSet lacks, regardless of what its status reports.
 pub fn lacks_pods(live: &Live, set: &str) -> Option<String> {
     let mut state = State::default();
     let objects = ["PodCliqueSet", "PodClique", "PodCliqueScalingGroup", "Pod"];

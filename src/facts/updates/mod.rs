@@ -1,6 +1,6 @@
-//! The state of an update of a PodCliqueSet. A pod is new if its labels, its annotations, the variable
-//! [`REVISION`] and the images of its init containers match the current template. A case changes at least one
-//! of these.
+//! The state of an update of a PodCliqueSet. A pod is new if it matches the current template in its labels,
+//! its annotations, the variable [`REVISION`] and the images of its init containers. Each case that updates a
+//! template changes at least one of these.
 
 mod end;
 mod state;

@@ -12,9 +12,9 @@ use crate::health::{is_bound, is_live, is_ready};
 pub struct State<'a> {
     pub pcs: Option<Version<'a>>,
     pub pods: BTreeMap<&'a str, Version<'a>>,
-    /// `spec.replicas` of PodCliques and groups.
+    /// `spec.replicas` of PodCliques and scaling groups, by name.
     sizes: BTreeMap<&'a str, usize>,
-    /// The number of the current update: how often the templates have changed.
+    /// The number of the current update, which is how often the templates have changed.
     pub update: usize,
     pub changed: Option<Version<'a>>,
 }
@@ -73,7 +73,7 @@ impl<'a> State<'a> {
         replicas(self.pcs())
     }
 
-    /// Every clique of a replica, including those of its scaling-group replicas.
+    /// Returns every clique of a replica, including those of its scaling-group replicas.
     pub fn cliques(&self, replica: &SetReplica) -> Vec<Clique> {
         let of_groups = replica.groups.iter().flat_map(|group| {
             (0..self.size(&group.name, group.replicas)).flat_map(|j| group.replica(j).collect::<Vec<_>>())
@@ -93,7 +93,7 @@ impl<'a> State<'a> {
         old.map(|old| format!("Pod {} has an old template", old.name())).or_else(|| self.lacks_pods(clique))
     }
 
-    /// What a clique lacks to be complete and Ready, regardless of its pods' template.
+    /// Describes what a clique lacks to be complete and Ready, regardless of the template of its pods.
     pub fn lacks_pods(&self, clique: &Clique) -> Option<String> {
         let (size, pods) = (self.size(&clique.name, clique.replicas), self.pods_of(&clique.name));
         let unready = pods.iter().find(|pod| !is_ready(**pod));
@@ -139,8 +139,8 @@ impl<'a> State<'a> {
         })
     }
 
-    /// The unit that a pod belongs to: itself, or its scaling-group replica. Returns its description, whether
-    /// it is up, and whether it is old.
+    /// Returns the unit of a pod, which is the pod itself or its scaling-group replica: a description,
+    /// whether the unit is up, and whether it is old.
     pub fn unit(&self, pod: Pod<'_>) -> (String, bool, bool) {
         let name_and_index =
             pod.label(names::SCALING_GROUP).zip(pod.label(names::SCALING_GROUP_REPLICA_INDEX));
@@ -180,21 +180,22 @@ impl<'a> State<'a> {
     }
 }
 
-/// A clique counted in pods, or a scaling group counted in replicas.
+/// The units of a clique, which are pods, or of a scaling group, which are replicas.
 #[derive(Debug, Clone)]
 pub struct Units {
     pub name: String,
     pub wanted: usize,
     pub min: usize,
-    /// Ready pods, or available replicas.
+    /// Number of Ready pods or available replicas.
     pub up: usize,
-    /// The units of `up` that have no pod of an old template.
+    /// Number of units in `up` without a pod of an old template.
     pub replaced: usize,
-    /// Units with a pod of an old template.
+    /// Number of units with a pod of an old template.
     pub old: usize,
 }
 
-/// Calls `visit` with each version of a history and the state of the PodCliqueSet right before it.
+/// Calls `visit` with each version of a history, and with the state of the PodCliqueSet just before that
+/// version.
 pub fn walk<'a>(history: &'a History, set: &str, mut visit: impl FnMut(&State<'a>, Version<'a>)) {
     let mut state = State::default();
     for version in in_order_of_writes(history) {

@@ -16,7 +16,7 @@ pub fn is_new(pod: Pod<'_>, template: &Value) -> bool {
         && has_init_images(&pod.0["spec"], spec)
 }
 
-/// Operators may add init containers of their own.
+/// Whether the init containers of the template have their images. Operators may add further init containers.
 fn has_init_images(pod: &Value, template: &Value) -> bool {
     let found = list(&pod["initContainers"]);
     list(&template["initContainers"]).iter().all(|wanted| {
