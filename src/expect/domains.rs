@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use conformance_contract::names;
 use serde_json::Value;
 
-/// The levels of the topology that all cases share, widest first: domain and node label key.
+/// The levels of the topology that all cases share, widest first: domain, and key of the node label.
 pub const LEVELS: [(&str, &str); 3] = [("block", names::BLOCK), ("rack", names::RACK), ("host", names::HOST)];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,8 @@ pub struct Domain<'a> {
     pub nodes: BTreeSet<&'a str>,
 }
 
-/// The domains of the nodes that have a nonempty label for every level, widest level first.
+/// Returns the domains of the nodes, widest level first. Nodes that lack a nonempty label for a level are
+/// left out.
 pub fn domains<'a>(nodes: impl IntoIterator<Item = &'a Value>) -> Vec<Domain<'a>> {
     let label = |node: &'a Value, key: &str| {
         node["metadata"]["labels"][key].as_str().filter(|value| !value.is_empty())

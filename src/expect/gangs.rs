@@ -1,5 +1,5 @@
-//! The PodGangs that a PodCliqueSet should have, derived from its manifest by the contract (GANG-01 to
-//! GANG-03). [`crate::resolver`] matches them with existing ones.
+//! Derives the PodGangs that a PodCliqueSet should have from its manifest, according to the contract (GANG-01
+//! to GANG-03). [`crate::resolver`] finds the existing PodGangs for them.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
@@ -9,17 +9,19 @@ use serde_json::Value;
 
 use crate::resolver::resolved_in;
 
-/// A PodGang that should exist. Operators choose its name, so its PodCliqueSet and podgroups identify it.
+/// A PodGang that should exist. The operator chooses its name, so its PodCliqueSet and podgroups identify it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gang {
     pub set: String,
     pub replica: usize,
-    /// Whether it is the base PodGang, for which the other PodGangs of the replica wait.
+    /// Whether this is the base PodGang, for which the other PodGangs of the replica wait.
     pub is_base: bool,
-    /// The name of its PodGang if known, otherwise its podgroups in angle brackets (never a valid name).
+    /// The name of the PodGang if known, otherwise its podgroups in angle brackets, which is never a valid
+    /// name.
     pub name: String,
     pub groups: Vec<Group>,
-    /// The existing gang resource that its pods name, for a backend that chooses such names freely.
+    /// The existing gang resource that the pods name, for a backend that chooses the names of gang resources
+    /// freely.
     pub joined: Option<String>,
 }
 
@@ -29,7 +31,7 @@ pub struct Group {
     pub template: String,
     pub min: usize,
     pub replicas: usize,
-    /// Name and replica index of its scaling group, if any.
+    /// Name and replica index of the scaling group, if the clique is in one.
     pub scaling_group: Option<(String, usize)>,
 }
 
@@ -43,7 +45,7 @@ pub struct Unit {
 pub trait Expected {
     fn gangs(&self, name: &str) -> Result<Vec<Gang>, Broken>;
 
-    /// The base PodGang of a PodCliqueSet's first replica. Fails if no PodGang matches it.
+    /// Returns the base PodGang of a PodCliqueSet's first replica. Fails if the history has no such PodGang.
     fn base(&self, name: &str) -> Result<Gang, Broken>;
 
     fn units(&self, name: &str) -> Result<Vec<Unit>, Broken>;
@@ -72,7 +74,8 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The expected PodGangs of a PodCliqueSet: per replica the base PodGang, then its scaled PodGangs.
+/// Returns the expected PodGangs of a PodCliqueSet: for each replica the base PodGang, then the scaled
+/// PodGangs.
 pub fn gangs(pcs: &Value) -> Vec<Gang> {
     let set = text(&pcs["metadata"]["name"]);
     let template = &pcs["spec"]["template"];
@@ -129,7 +132,7 @@ impl Gang {
         }
     }
 
-    /// A gang without a PodCliqueSet, of which only the name is known.
+    /// Returns a gang without a PodCliqueSet, of which only the name is known.
     pub fn named_only(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::unnamed("", 0, true, Vec::new()) }
     }
@@ -139,7 +142,7 @@ impl Gang {
         self.set == other.set && cliques(self) == cliques(other)
     }
 
-    /// Its own name, or the gang resource that its pods name.
+    /// Returns the gang resource that the pods name or, without one, the name of the PodGang.
     pub fn named_after(&self) -> &str {
         self.joined.as_ref().unwrap_or(&self.name)
     }
@@ -193,7 +196,8 @@ mod tests {
 
     use super::*;
 
-    /// Upstream's e2e workload 2, one scaled replica: pc-a 2/min 1, sg-x 2/min 1 of pc-b 1/1, pc-c 3/min 1.
+    /// Workload 2 of upstream's e2e tests with one scaled replica: pc-a 2/min 1, sg-x 2/min 1 of pc-b 1/1,
+    /// pc-c 3/min 1.
     fn workload() -> Value {
         json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [

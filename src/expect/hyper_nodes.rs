@@ -1,4 +1,5 @@
-//! Volcano's HyperNodes as a tree. The backend chooses their names, so their nodes identify them.
+//! Finds the HyperNodes of topology domains in Volcano's tree. The backend chooses their names, so the nodes
+//! that they contain identify them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,10 +11,12 @@ use super::domains::Domain;
 
 pub const KIND: &str = "HyperNode";
 
-/// The recursion stops at this depth if two HyperNodes contain each other. No topology is that deep.
+/// The recursion stops at this depth, in case two HyperNodes contain each other. No real topology is that
+/// deep.
 const MAX_DEPTH: usize = 16;
 
-/// In its name, owners or members. Names and domains of a case start with the name of its pool.
+/// Whether the HyperNode mentions the pool in its name, owners or members. Names and domains of a case start
+/// with the name of its pool.
 pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
     let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
     let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];
@@ -34,8 +37,8 @@ impl fmt::Display for NoHyperNode {
 
 impl std::error::Error for NoHyperNode {}
 
-/// The HyperNode of each domain, in the same order, or the first domain without one. If several HyperNodes
-/// have the same nodes, the one of the lower tier represents the narrower level.
+/// Returns the HyperNode of each domain, in the order of the domains. Fails with the first domain that has
+/// none. If several HyperNodes have the same nodes, the one in the lower tier represents the narrower level.
 pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a Value>, NoHyperNode> {
     let mut all: Vec<_> = live.of(KIND).map(|found| (tier(found), nodes_of(live, found), found)).collect();
     all.sort_by_key(|(tier, _, _)| std::cmp::Reverse(*tier));
@@ -54,7 +57,7 @@ pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a 
     domains.iter().map(of_domain).collect()
 }
 
-/// The tier; nodes in a lower tier are closer to each other.
+/// Returns the tier. Nodes in a lower tier are closer to each other.
 pub fn tier(hyper_node: &Value) -> u64 {
     hyper_node["spec"]["tier"].as_u64().unwrap_or_default()
 }
@@ -88,7 +91,7 @@ fn collect<'a>(live: &'a Live, hyper_node: &'a Value, depth: usize, nodes: &mut 
                     collect(live, member_node, depth - 1, nodes);
                 }
             }
-            // Name patterns never match: a topology of labels does not produce them.
+            // Name patterns do not match, because a topology from labels does not produce them.
             _ => {}
         }
     }

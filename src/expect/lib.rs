@@ -1,13 +1,13 @@
 //! The objects and pods that a workload should have, derived only from the contract. This crate shares no
-//! code with a controller.
+//! code with an operator.
 //!
 //! - `gangs`: the PodGangs and podgroups of a PodCliqueSet. [`scaling`] applies later scaling, and
-//!   [`resolver`] matches expected PodGangs with existing ones.
-//! - [`startup`]: the startup dependencies of its cliques. [`scopes`]: the parts that are terminated and
-//!   updated together.
+//!   [`resolver`] finds the existing PodGangs.
+//! - [`startup`]: the startup dependencies of cliques. [`scopes`]: the parts that an operator terminates and
+//!   updates as a whole.
 //! - [`refusals`]: PodCliqueSets that admission must refuse.
-//! - [`schedulers`]: the objects that each backend should create for a PodGang, one file per scheduler.
-//! - [`domains`], [`hyper_nodes`]: the topology domains of nodes, and Volcano's tree of them.
+//! - [`schedulers`]: the objects that each backend should create for a PodGang, with one file per scheduler.
+//! - [`domains`], [`hyper_nodes`]: the topology domains of nodes, and their HyperNodes in Volcano.
 
 pub mod domains;
 mod gangs;

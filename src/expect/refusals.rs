@@ -8,15 +8,15 @@ use crate::scaling::is_index;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// Two cliques lead to PodCliques of one name (ADM-15, ADM-24).
+    /// Two cliques would get PodCliques with the same name (ADM-15, ADM-24).
     SameName([String; 2]),
-    /// A host name cannot contain the dot of this name (ADM-15).
+    /// This name contains a dot, which a host name cannot contain (ADM-15).
     Dot(String),
     /// kube-scheduler binds only gangs whose pods have the priority of their PodGroup (KUBE-22).
     Priorities,
 }
 
-/// Why admission must refuse a PodCliqueSet; `None` if it must not, as far as these rules go.
+/// Returns why admission must refuse a PodCliqueSet, or `None` if these rules do not require a refusal.
 pub fn refusal(pcs: &Value, target: Target) -> Option<Refusal> {
     let needs_one_priority = target.scope() == Some("Tree");
     refused_name(pcs)
@@ -41,10 +41,11 @@ fn names(template: &Value) -> impl Iterator<Item = &str> {
     parts.map(|part| text(&part["name"]))
 }
 
-/// Returns two cliques whose PodCliques would have the same name. Includes the replicas of a scaling group
-/// that a later scale-out creates.
+/// Returns two cliques whose PodCliques would have the same name. Also considers the replicas that a later
+/// scale-out of a scaling group creates.
 fn same_name(template: &Value) -> Option<[String; 2]> {
-    // If two names with different replicas are equal, each replica is also a word of the other's names.
+    // Only these indices can cause a collision: if the names of two cliques are equal for some replicas, each
+    // replica index is a word of one of the other clique's names.
     let words = names(template).flat_map(|name| name.split('-')).chain(["0"]);
     let indices: BTreeSet<&str> = words.filter(|word| is_index(word)).collect();
     let groups = list(&template["podCliqueScalingGroups"]);

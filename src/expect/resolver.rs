@@ -1,6 +1,6 @@
-//! Matches expected PodGangs with existing ones. The operator chooses names, so a PodGang is identified by
-//! its PodCliqueSet and its podgroups, also if one is missing or additional (GANG-02, GANG-03). A gang
-//! resource that PodGangs may share is identified by their pods.
+//! Finds the existing PodGang for each expected one. The operator chooses names, so a PodGang is identified
+//! by its PodCliqueSet and its podgroups, even if one is missing or superfluous (GANG-02, GANG-03). A gang
+//! resource that several PodGangs may share is identified by their pods.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::{Gang, schedulers};
 
-/// Similarity of a PodGang to an expected one: most podgroups in common, then fewest others.
+/// Similarity of a PodGang to an expected one: first the number of common podgroups, then the fewest others.
 type Similarity = (usize, Reverse<usize>);
 
 impl Gang {
-    /// The similarity of a PodGang to this one; `None` if it is a different one.
+    /// Returns the similarity of a PodGang to this one, or `None` if it is a different PodGang.
     fn similarity(&self, pod_gang: &Value) -> Option<Similarity> {
         let has_other_owner = controller(pod_gang)
             .is_some_and(|owner| owner["kind"] != "PodCliqueSet" || owner["name"] != self.set.as_str());
@@ -42,7 +42,8 @@ impl Gang {
         Self { name, joined: joined.map(str::to_owned), ..self }
     }
 
-    /// The last existing gang resource that its pods name.
+    /// Returns the existing gang resource that the gang's pods name. If there are several, the last one
+    /// counts.
     fn joins<'a>(
         &self,
         pods: impl Iterator<Item = Pod<'a>>,
@@ -62,7 +63,7 @@ pub fn resolved(live: &Live, gangs: Vec<Gang>) -> Vec<Gang> {
     gangs.into_iter().map(named).collect()
 }
 
-/// The expected PodGangs with the names at the end of a history, or with their last names.
+/// Returns the expected PodGangs with their names at the end of a history, or with their last names.
 pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
     let named = |gang: Gang| {
         let found = last_name(history, &gang);
@@ -73,7 +74,7 @@ pub fn resolved_in(history: &History, gangs: Vec<Gang>) -> Vec<Gang> {
     gangs.into_iter().map(named).collect()
 }
 
-/// The gang resource of kind `kind` of an expected PodGang. The first one if there are several.
+/// Returns the gang resource of this kind for an expected PodGang, or the first one if there are several.
 pub fn gang_resource<'a>(target: Target, live: &'a Live, gang: &Gang, kind: &'a str) -> Option<&'a Value> {
     let gang = resolved(live, vec![gang.clone()]).pop()?;
     let wanted = schedulers::resources_of(target, &gang).into_iter().find(|wanted| wanted.kind == kind)?;

@@ -1,5 +1,6 @@
-//! The manifest of a PodCliqueSet with every `scaled` mark of the history applied. What is scaled to 0 is in
-//! no PodGang (AUTO-06). An object that is created again takes the replicas of the template.
+//! Applies every `scaled` mark of a history to the manifest of a PodCliqueSet. Cliques and scaling groups
+//! that are scaled to 0 are in no PodGang (AUTO-06). An object that is created again takes the replicas of
+//! the template.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 use crate::Gang;
 use crate::resolver::resolved_in;
 
-/// The PodGangs that a PodCliqueSet should have after the first `until` entries, with their final names.
+/// Returns the PodGangs that a PodCliqueSet should have after the first `until` entries, with their final
+/// names.
 pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
     let mut sizes = Sizes::of(pcs);
     for entry in history.entries.iter().take(until) {
@@ -32,7 +34,8 @@ pub struct Sizes<'a> {
     own: OwnReplicas,
 }
 
-/// Replicas of the PodCliques and scaling groups that were scaled themselves. Both may have the same name.
+/// Replicas of the PodCliques and scaling groups that were scaled directly. Separate maps, because a
+/// PodClique and a scaling group may have the same name.
 #[derive(Debug, Clone, Default)]
 struct OwnReplicas {
     cliques: BTreeMap<String, u64>,
@@ -69,7 +72,7 @@ pub fn removed_gangs(history: &History, set: &str) -> Vec<Gang> {
     removed_since(history, set, 0)
 }
 
-/// The PodGangs that a PodCliqueSet should have after the first `since` entries but not at the end.
+/// Returns the PodGangs that a PodCliqueSet should have after the first `since` entries but not at the end.
 pub fn removed_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
     let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
     let left = gangs(history, pcs, history.entries.len());
@@ -89,7 +92,7 @@ fn replica(pcs: &Value, set: &str, index: u64, own: &OwnReplicas) -> Vec<Gang> {
         if let Some(size) = size(&own.cliques, clique) {
             let spec = &mut clique["spec"];
             if spec["minAvailable"].is_null() {
-                // GANG-02: the minimum stays as it was at creation.
+                // The minimum stays as it was at creation (GANG-02).
                 spec["minAvailable"] = json!(spec["replicas"].as_u64().unwrap_or(1).max(1));
             }
             spec["replicas"] = json!(size);
@@ -108,7 +111,7 @@ fn replica(pcs: &Value, set: &str, index: u64, own: &OwnReplicas) -> Vec<Gang> {
     gangs
 }
 
-/// The replica index of an object named `<set>-<index>-…`.
+/// Returns the replica index of an object named `<set>-<index>-…`.
 pub fn index_in(set: &str, name: &str) -> Option<u64> {
     let index = name.strip_prefix(set)?.strip_prefix('-')?.split('-').next()?;
     index.parse().ok().filter(|_| is_index(index))
@@ -119,7 +122,7 @@ pub fn is_index(part: &str) -> bool {
     part.parse::<u64>().is_ok_and(|index| index.to_string() == part)
 }
 
-/// The name in the template of an object named `<set>-<index>-<name>`. `""` for another object.
+/// Returns the template name of an object named `<set>-<index>-<name>`, or `""` for any other object.
 pub fn template_name<'a>(set: &str, name: &'a str) -> &'a str {
     let of_replica = name.strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
     of_replica.and_then(|rest| rest.split_once('-')).map_or("", |(_, name)| name)
@@ -160,7 +163,7 @@ mod tests {
         }}})
     }
 
-    /// Replica, minimum and pods of each PodGang.
+    /// Returns the replica, the minimum and the number of pods of each PodGang.
     fn after(scales: &[(&str, &str, u64)]) -> Vec<(usize, usize, usize)> {
         let story = scales.iter().fold(Story::flat(), |story, (kind, name, replicas)| {
             story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}))

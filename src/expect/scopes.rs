@@ -1,5 +1,5 @@
-//! The parts of a PodCliqueSet that are terminated and updated together. Names and minimums come from the
-//! manifest; live objects have the current number of replicas.
+//! The parts of a PodCliqueSet that an operator terminates and updates as a whole. Names and minimums come
+//! from the manifest, and the current number of replicas from live objects.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl ScalingGroup {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// A replica of a PodCliqueSet: its base PodGang and its scaled PodGangs.
+    /// A replica of a PodCliqueSet, with its base PodGang and its scaled PodGangs.
     Replica {
         set: String,
         index: usize,
@@ -82,7 +82,8 @@ impl SetReplica {
     }
 }
 
-/// Names are `<set>-<index>-<clique>` or `<set>-<index>-<group>-<index>-<clique>`.
+/// Returns the template of a PodClique. Its name is `<set>-<index>-<clique>` or
+/// `<set>-<index>-<group>-<index>-<clique>`.
 pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
     let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
     let in_group = |group: &Value| {
@@ -95,7 +96,8 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
     list(&template["cliques"]).iter().find(|found| found["name"] == clique)
 }
 
-/// An object that needs an autoscaler: a clique or scaling group of one replica, with a scale configuration.
+/// An object that needs an autoscaler: a clique or scaling group of one PodCliqueSet replica, with a scale
+/// configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaled {
     pub kind: &'static str,
@@ -126,11 +128,13 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
     })
 }
 
-/// The number of replicas that an update leaves running: `min`, or all but one if `min` is all of them.
+/// Returns how many replicas must keep running during an update: `min`, or all but one if `min` is all of
+/// them.
 pub fn floor(min: usize, replicas: usize) -> usize {
     min.min(replicas.saturating_sub(1))
 }
 
+/// Returns the replicas of a PodCliqueSet with the cliques and scaling groups of its manifest.
 pub fn replicas(pcs: &Value) -> Vec<SetReplica> {
     let template = &pcs["spec"]["template"];
     let groups = list(&template["podCliqueScalingGroups"]);

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use conformance_history::{count, list, text};
 use serde_json::Value;
 
-/// A PodClique that others wait for, and the number of its pods that must be Ready.
+/// A PodClique that another one waits for, and how many of its pods must be Ready.
 pub type Parent = (String, usize);
 
 #[derive(Clone, Copy)]
@@ -68,8 +68,9 @@ fn parents_in_template<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value
     }
 }
 
-/// `parent` is the scaling group of the parent clique. Cliques of the base wait for all instances in the
-/// base. Cliques of a scaled replica wait only within that replica.
+/// Returns the instances of a parent clique that this instance waits for. `parent` is the scaling group of
+/// the parent clique. Cliques of the base wait for all instances in the base. Cliques of a scaled replica
+/// wait only within their replica.
 fn awaited_by<'a>(place: CliqueInstance<'a>, parent: Option<&'a Value>) -> Vec<CliqueInstance<'a>> {
     let minimum = |group: &Value| count(&group["minAvailable"]).unwrap_or(1);
     let scaled = place.group.filter(|(group, j)| *j >= minimum(group));

@@ -1,4 +1,4 @@
-//! Coscheduling of scheduler-plugins. PodCliqueSets have no backend for it.
+//! Coscheduling of scheduler-plugins. No operator backend creates PodCliqueSets for it.
 
 use conformance_contract::target::Target;
 use conformance_history::Pod;
@@ -58,7 +58,8 @@ impl Expectations for Coscheduling {
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
 
-    /// The plugin reads PodGroups from its own cache, but another cache triggers retries.
+    /// The plugin reads PodGroups from a separate cache. A pod that it tries too early is retried only after
+    /// another change.
     fn may_miss_gang_resources(&self) -> bool {
         true
     }

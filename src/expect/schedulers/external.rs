@@ -1,4 +1,4 @@
-//! Profiles of type External (EXT-04): there are no gang resources.
+//! Profiles of type External (EXT-04), which have no gang resources.
 
 use conformance_contract::external_scheduler::ExternalProfile;
 use conformance_contract::names;
@@ -29,12 +29,12 @@ impl Expectations for ExternalProfile {
         None
     }
 
-    /// The gang resource of any other scheduler.
+    /// The pods may name a gang resource of any other scheduler.
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
         all().find_map(|(_, other)| other.named_by(pod))
     }
 
-    /// Nothing but the name of the scheduler is known. Empty if no scheduler runs.
+    /// Only the name of the scheduler is known. Empty if no scheduler runs.
     fn writers(&self) -> &[&'static str] {
         if self.runs { std::slice::from_ref(&self.scheduler) } else { &[] }
     }
@@ -43,13 +43,15 @@ impl Expectations for ExternalProfile {
         schedule_by(pcs, self.scheduler);
     }
 
-    /// Empty, because only Grove creates PodGangs ([`Expectations::canary_set`]).
+    /// Empty, because only Grove creates PodGangs. The canary is a PodCliqueSet instead
+    /// ([`Expectations::canary_set`]).
     fn plain_gang(&self, _name: &str, _pods: usize) -> Vec<(&'static str, Value)> {
         Vec::new()
     }
 
-    /// The harness cannot create a PodGang itself, because the operator writes the status that reports the
-    /// PodGang as complete. Therefore the canary is one clique of one pod, whose labels reach the pod.
+    /// The harness cannot create a PodGang itself, because the operator writes the status that reports a
+    /// complete PodGang. So the canary is a PodCliqueSet with one clique of one pod. The clique's labels are
+    /// copied to the pod.
     fn canary_set(&self) -> Option<Value> {
         let clique = json!({"name": "a", "labels": {names::CANARY: "true"}, "spec": {
             "roleName": "a", "replicas": 1, "podSpec": {"schedulerName": self.scheduler},

@@ -1,6 +1,6 @@
-//! KAI (KAI-01, KAI-03). There may be one PodGroup per PodGang, or one per replica of a PodCliqueSet with a
-//! subgroup per PodGang (upstream's pull request 735), so the checks compare only which pods need which other
-//! pods.
+//! KAI (KAI-01, KAI-03). An operator may create one PodGroup per PodGang, or one per PodCliqueSet replica
+//! with a subgroup per PodGang (upstream's pull request 735). So the checks compare only which pods require
+//! which other pods.
 
 use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;
@@ -14,11 +14,11 @@ pub const POD_GROUP: &str = "PodGroup.scheduling.run.ai";
 const TOPOLOGY: &str = "Topology";
 const MEMBERSHIP: &str = "pod-group-name";
 const SUBGROUP: &str = "kai.scheduler/subgroup-name";
-/// Annotation that makes KAI's podgrouper ignore a pod.
+/// Annotation of pods that KAI's podgrouper ignores.
 pub const SKIP: &str = "kai.scheduler/skip-podgrouper";
-/// The field managers and event sources of KAI's programs. A program built from a checkout writes under its
-/// folder's name, and every program of KAI's images writes as `app`. The stand-in for KAI writes as
-/// `kube-scheduler`: it is a kube-scheduler with a profile of KAI's name.
+/// The field managers and event sources of KAI's programs. A program that is built from a checkout writes
+/// under the name of its folder, and the programs of KAI's images write as `app`. The stand-in for KAI, a
+/// kube-scheduler with a profile of KAI's name, writes as `kube-scheduler`.
 const PROGRAMS: &[&str] = &[
     "kai-scheduler",
     "kai-binder",
@@ -40,7 +40,7 @@ pub(super) static TARGETS: Targets = &[(Target::KAI, &Kai)];
 #[derive(Debug)]
 pub struct Kai;
 
-/// The subgroups of a PodGroup's `spec`; the root has an empty name.
+/// The tree of subgroups in a PodGroup's `spec`. The root has an empty name.
 #[derive(Clone, Copy)]
 struct Tree<'a>(&'a Value);
 
@@ -93,7 +93,8 @@ impl<'a> Tree<'a> {
         self.is_satisfied(name, |child| self.needs_nothing(child))
     }
 
-    /// A leaf with a minimum never is.
+    /// Whether the minimum of a node is satisfied if these children are. A leaf with a minimum is never
+    /// satisfied.
     fn is_satisfied(self, name: &'a str, is_child: impl Fn(&'a str) -> bool) -> bool {
         let node = self.node(name).unwrap_or(&Value::Null);
         let children: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();
@@ -108,7 +109,8 @@ impl<'a> Tree<'a> {
         satisfied.count() == children.len()
     }
 
-    /// `None` if it is not. Scaled gangs may need the base that is in the same PodGroup.
+    /// Returns what the leaves require outside their own subtree, or `None`. Scaled gangs may require their
+    /// base in the same PodGroup.
     fn needs_others(self, leaves: &[&'a str], is_base: bool) -> Option<String> {
         let mut below = self.lowest_above(leaves);
         while let Some(parent) = self.parent(below) {
@@ -143,7 +145,8 @@ fn what(name: &str) -> String {
     if name.is_empty() { "the PodGroup".to_owned() } else { format!("subgroup {name}") }
 }
 
-/// The leaf subgroup in the label of a podgroup's pods. Without the label, the name of the podgroup.
+/// Returns the leaf subgroup that the label of a podgroup's pods names. Without the label, it has the
+/// podgroup's name.
 pub fn leaf<'a>(live: &'a Live, podgroup: &'a str) -> &'a str {
     live.pods()
         .filter(|pod| pod.pod_clique() == Some(podgroup))
@@ -165,8 +168,8 @@ impl Expectations for Kai {
         resource["spec"]["minMember"].as_u64()
     }
 
-    /// Subgroups may have any names (KAI-01). The pods of a podgroup share a leaf of its size. One node is
-    /// above exactly the leaves of the PodGang and needs every one of them.
+    /// Subgroups may have any name (KAI-01). All pods of a podgroup must be in one leaf with the podgroup's
+    /// minimum. One node must contain exactly the leaves of the PodGang and require all of them.
     fn faults(&self, gang: CreatedGang<'_>, _wanted: &Resource, found: &Value) -> Vec<String> {
         let tree = Tree(&found["spec"]);
         let mut faults = Vec::new();
@@ -251,7 +254,7 @@ impl Expectations for Kai {
         Some(TOPOLOGY)
     }
 
-    /// A Topology with the name of the binding and its keys in the same order (KAI-06).
+    /// Expects a Topology with the name of the binding and the same keys in the same order (KAI-06).
     fn topology_faults(&self, binding: &Value, live: &Live, _pool: &str) -> Vec<String> {
         let name = text(&binding["metadata"]["name"]);
         let Some(found) = live.get(TOPOLOGY, name) else {
@@ -285,7 +288,7 @@ impl Expectations for Kai {
         condition["type"] == "UnschedulableOnNodePool" && condition["status"] == "True"
     }
 
-    /// KAI's requests to bind a pod, which have the name of the pod.
+    /// KAI's BindRequests remain, and have the name of their pod.
     fn is_canary_remnant(&self, object: &Value) -> bool {
         object["kind"] == "BindRequest" && text(&object["metadata"]["name"]).starts_with("canary-")
     }

@@ -14,7 +14,8 @@ fn subgroup(name: &str, parent: &str, field: &str, least: u64) -> Value {
     found
 }
 
-/// The base and two scaled PodGangs of a replica below one root, which does not need the scaled ones.
+/// The base PodGang and two scaled PodGangs of a replica below one root. The root does not require the scaled
+/// ones.
 fn aggregate() -> Value {
     json!({"minSubGroup": 2, "subGroups": [
         subgroup("0-others", "", "minSubGroup", 2),
@@ -71,7 +72,7 @@ fn a_replica_without_scaled_gangs_matches() {
     assert_eq!(of_replica(spec, &BASE, true), "");
 }
 
-/// A change of the aggregate, and the expected faults of the base's and the scaled gang's PodGroup.
+/// A change of the aggregate, and the expected faults for the base gang and for the scaled gang.
 #[rstest]
 #[case::less_than_all("/subGroups/7/minSubGroup", json!(1), "subgroup 1-base does not require all of leaf-a, rack", "")]
 #[case::another_size("/subGroups/8/minMember", json!(1), "w-0-a.minMember is 1, want 2", "")]

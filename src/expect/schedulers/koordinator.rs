@@ -1,4 +1,4 @@
-//! Koordinator (KOORD-01, KOORD-02): a `groups` annotation joins the PodGroups of a PodGang.
+//! Koordinator (KOORD-01, KOORD-02). The annotation `groups` joins the PodGroups of a PodGang.
 
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ impl Expectations for Koordinator {
         Some(Duration::from_secs(30))
     }
 
+    /// Compares the minimum, timeout and annotations of a PodGroup with the PodGang and the backend's
+    /// profile.
     fn faults(&self, gang: CreatedGang<'_>, resource: &Resource, found: &Value) -> Vec<String> {
         let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
         let configured =
@@ -68,7 +70,7 @@ impl Expectations for Koordinator {
         };
         let references =
             podgroups.filter(is_same_podgroup).map(|podgroup| list(&podgroup["podReferences"]).len()).next();
-        // Koordinator rejects a total below the minimum.
+        // Do not compare a total below the minimum, because Koordinator rejects it.
         let total = references.filter(|references| Some(*references) >= resource.size);
         faults.extend(total.and_then(|total| {
             differs("total-number", annotation("total-number"), &json!(total.to_string()))
@@ -84,7 +86,7 @@ impl Expectations for Koordinator {
         Some(Name::label(format!("{}-{}", gang.name, group.clique)))
     }
 
-    /// koord-scheduler 1.8 accepts gated pods that name a PodGroup.
+    /// Surplus pods may join late, because koord-scheduler 1.8 also tries gated pods that name a PodGroup.
     fn may_join_later(&self, group: &Group, index: usize) -> bool {
         index >= group.min
     }
@@ -175,7 +177,8 @@ mod tests {
     use super::*;
     use crate::domains::domains;
 
-    /// Faults of a PodGroup with minimum 2 and `pods` pods, in a PodGang with this topology constraint.
+    /// Returns the faults of a PodGroup with minimum 2 and `pods` pods, in a PodGang with this topology
+    /// constraint.
     fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
         faults_on(Target::KOORDINATOR, pods, constraint, annotations)
     }

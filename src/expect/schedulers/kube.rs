@@ -1,5 +1,5 @@
-//! kube-scheduler with the Workload API: one PodGroup per podgroup (KUBE-01), one for the hard gang
-//! (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
+//! kube-scheduler with the Workload API. The backend creates one PodGroup per podgroup (KUBE-01), one for the
+//! hard gang (KUBE-08), or one per podgroup below a tree of CompositePodGroups (KUBE-10).
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Mapping {
 }
 
 impl Expectations for Kube {
-    /// `permitTimeoutDuration` of the plugin GangScheduling, a constant.
+    /// The constant `permitTimeoutDuration` of the plugin GangScheduling.
     fn gang_timeout(&self) -> Option<Duration> {
         Some(Duration::from_secs(300))
     }
@@ -126,7 +126,7 @@ impl Expectations for Kube {
         }
     }
 
-    /// Since 1.37, the pods must also have the priority of their PodGroup.
+    /// Since 1.37, a gang is bound only if its pods have the priority of their PodGroup.
     fn reads_priority_of_pods(&self) -> bool {
         true
     }
@@ -142,7 +142,7 @@ impl Expectations for Kube {
         }
     }
 
-    /// Surplus pods without a PodGroup wait for the hard gang (KUBE-18).
+    /// Surplus pods without a PodGroup stay gated until the hard gang is bound (KUBE-18).
     fn initially_released(&self, gang: &Gang) -> usize {
         match self.mapping {
             Mapping::Flat => gang.pods(),
@@ -204,7 +204,7 @@ pub(super) fn template_faults(gang: CreatedGang<'_>, found: &Value) -> Vec<Strin
 }
 
 impl Kube {
-    /// In the flat mapping, the template has the podgroup's name.
+    /// Compares a PodGroup with its template. In the flat mapping, the template has the name of the podgroup.
     fn pod_group_faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let mut faults = template_faults(gang, found);
         let (_, template_name) = reference(found);

@@ -1,4 +1,4 @@
-//! The tree of CompositePodGroups of a PodGang on Kubernetes 1.37 (KUBE-10): one CompositePodGroup per
+//! The tree of CompositePodGroups of a PodGang on Kubernetes 1.37 (KUBE-10). It has one CompositePodGroup per
 //! topology group config, and one PodGroup per podgroup without a config.
 
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn configs(pod_gang: &Value) -> impl Iterator<Item = &Value> {
     configs.filter(|config| !list(&config["podGroupNames"]).is_empty())
 }
 
-/// Every template of a Workload at any depth, with the name of its parent.
+/// Returns all templates of a Workload, at any depth, each with the name of its parent.
 pub(super) fn templates(workload: &Value) -> impl Iterator<Item = (&Value, Option<&str>)> {
     let mut found = Vec::new();
     let mut left = vec![(&workload["spec"], None)];
@@ -43,7 +43,7 @@ pub(super) fn templates(workload: &Value) -> impl Iterator<Item = (&Value, Optio
     found.into_iter()
 }
 
-/// Faults of an object of the tree, in addition to those of any PodGroup.
+/// Returns the faults of an object of the tree, in addition to those of any PodGroup.
 pub(super) fn faults(gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
     match wanted.kind {
         "Workload" => workload_faults(gang, found),
@@ -99,6 +99,7 @@ fn composite_faults(gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> 
     faults
 }
 
+/// Compares the parent of a CompositePodGroup, its template and its topology keys with the expected ones.
 fn place_faults(
     gang: CreatedGang<'_>,
     found: &Value,

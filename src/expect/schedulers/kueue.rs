@@ -1,5 +1,5 @@
-//! Kueue admits a gang as a whole, and kube-scheduler binds its pods. PodCliqueSets have no backend for it,
-//! so no gang resources are expected for PodGangs.
+//! Kueue admits a gang as a whole, and kube-scheduler binds the gang's pods. No operator backend uses Kueue
+//! for PodCliqueSets, so PodGangs have no gang resources.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -10,7 +10,7 @@ use super::{CreatedGang, Expectations, Name, Resource, Targets, list};
 use crate::{Gang, Group};
 
 const LOCAL_QUEUE: &str = "LocalQueue";
-/// Kueue creates it for a pod group, under the group's name.
+/// Kueue creates a Workload for each pod group, with the group's name.
 const WORKLOAD: &str = "Workload.kueue.x-k8s.io";
 const QUEUE: &str = "kueue.x-k8s.io/queue-name";
 const GROUP: &str = "kueue.x-k8s.io/pod-group-name";
@@ -31,7 +31,7 @@ impl Expectations for Kueue {
         Vec::new()
     }
 
-    /// A LocalQueue has no size.
+    /// The size of a Workload. A LocalQueue has no size.
     fn size(&self, resource: &Value) -> Option<u64> {
         let sets = list(&resource["spec"]["podSets"]);
         (!sets.is_empty()).then(|| sets.iter().filter_map(|set| set["count"].as_u64()).sum())
@@ -55,8 +55,8 @@ impl Expectations for Kueue {
         &["kueue", "kueue-admission", "kube-scheduler"]
     }
 
-    /// The LocalQueue is the gang's own, and the ClusterQueue is common to all gangs and canaries. A canary is
-    /// a group too, so that Kueue handles it after the gang.
+    /// Each gang has its own LocalQueue, and all gangs and canaries share the ClusterQueue. A canary is also
+    /// a pod group, so that Kueue handles it after the gang.
     fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)> {
         let queue = json!({
             "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": LOCAL_QUEUE, "metadata": {"name": name},
@@ -72,7 +72,7 @@ impl Expectations for Kueue {
         vec![(LOCAL_QUEUE, queue), ("Pod", pod)]
     }
 
-    /// Kueue's finalizer keeps the pods of a group until its Workload is deleted.
+    /// The finalizer of Kueue keeps the pods of a group until the group's Workload is deleted.
     fn kind_of_plain_gang(&self) -> Option<&'static str> {
         Some(WORKLOAD)
     }

@@ -1,5 +1,5 @@
-//! What the suite expects of each backend. Each scheduler is one file and a line in [`ALL`]. Checks and
-//! drivers use [`Expectations`] and name no scheduler.
+//! What the suite expects of each backend. Each scheduler has one file and a line in [`ALL`]. Checks and
+//! drivers use [`Expectations`], and contain no names of schedulers.
 
 pub mod coscheduling;
 pub mod external;
@@ -27,14 +27,15 @@ use crate::{Gang, Group};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// The kind as in histories, for example `PodGroup.scheduling.volcano.sh`.
+    /// The kind as histories name it, for example `PodGroup.scheduling.volcano.sh`.
     pub kind: &'static str,
     pub name: Name,
     pub size: Option<usize>,
 }
 
 impl Resource {
-    /// Whether an object is this gang resource: by its name and, if that must be shortened, by its owner.
+    /// Whether an object is this gang resource. Compares the name and, if it had to be shortened, also the
+    /// owner.
     pub fn is_of(&self, gang: &Gang, found: &Value) -> bool {
         let is_owned = || {
             let mut owners = owners(found).iter();
@@ -49,7 +50,7 @@ impl Resource {
 /// An existing PodGang with which its gang resources are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct CreatedGang<'a> {
-    /// Includes the features that the operator declares.
+    /// The target, including the features that the operator declares.
     pub target: Target,
     pub pod_gang: &'a Value,
     pub podgroups: &'a [(String, usize)],
@@ -63,19 +64,21 @@ impl CreatedGang<'_> {
     }
 }
 
-/// A topology model that a scheduler uses instead of node labels. New nodes appear in it with a delay.
+/// The topology model of a scheduler that does not use node labels directly. New nodes appear in it with a
+/// delay.
 #[derive(Debug, Clone, Copy)]
 pub struct TopologyModel {
     pub has: fn(&Live, &[Domain<'_>]) -> bool,
-    /// Whether the backend under test maintains it. Then a check covers a model that is not up to date.
+    /// Whether the backend under test maintains the model. A check then covers a model that is out of date.
     pub is_maintained_by_backend: bool,
 }
 
 pub trait Expectations: Sync {
-    /// The kinds of its gang resources, parents first.
+    /// The kinds of the backend's gang resources, parents first.
     fn kinds(&self) -> &'static [&'static str];
 
-    /// Any scheduler based on kube-scheduler may use Kubernetes' PodGroups.
+    /// Kinds of other schedulers that a gang may also use. Schedulers based on kube-scheduler may use
+    /// Kubernetes' PodGroups.
     fn borrowed(&self) -> &'static [&'static str] {
         &[]
     }
@@ -89,25 +92,27 @@ pub trait Expectations: Sync {
 
     fn size(&self, resource: &Value) -> Option<u64>;
 
-    /// Faults of a gang resource, other than its name and owner.
+    /// Returns the faults of a gang resource, other than its name and owner.
     fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String>;
 
-    /// The gang resource that this pod joins; `None` for surplus that joins none (KUBE-08, KUBE-20).
+    /// Returns the gang resource that this pod joins, or `None` for surplus that joins none (KUBE-08,
+    /// KUBE-20).
     fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name>;
 
-    /// Whether this pod may be created without its membership and receive it at its release.
+    /// Whether this pod may be created without a membership, and get it when it is ungated.
     fn may_join_later(&self, _group: &Group, _index: usize) -> bool {
         false
     }
 
-    /// Whether gang resources contain the number of pods, and therefore change when a clique is scaled.
+    /// Whether gang resources contain the number of pods, so that they change when a clique is scaled.
     fn counts_pods(&self) -> bool {
         false
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
 
-    /// The kind whose names the backend chooses and may share. Only pods identify such a gang resource.
+    /// The kind of gang resources whose names the backend chooses freely, and which PodGangs may share. Only
+    /// the pods identify such a gang resource.
     fn freely_named_kind(&self) -> Option<&'static str> {
         None
     }
@@ -116,7 +121,7 @@ pub trait Expectations: Sync {
         None
     }
 
-    /// Whether a gang resource contains the subgroup that a pod names, if it has subgroups.
+    /// Whether a gang resource with subgroups contains the subgroup that a pod names.
     fn has_part_of(&self, _resource: &Value, _pod: Pod<'_>) -> bool {
         true
     }
@@ -133,23 +138,25 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// Whether its gang resources can follow another priority class (UPD-20).
+    /// Whether the gang resources can change to another priority class (UPD-20).
     fn follows_priority(&self) -> bool {
         true
     }
 
-    /// Assigns a PodCliqueSet to this backend, unless its manifest names another.
+    /// Assigns a PodCliqueSet to this backend, unless its manifest names a backend.
     fn assign(&self, pcs: &mut Value);
 
     /// Puts a PodCliqueSet into a queue of the scheduler, if it has queues.
     fn enqueue(&self, _pcs: &mut Value, _queue: &str) {}
 
-    /// The kind of the topology resources of a ClusterTopologyBinding, if there are any (TOPO-09).
+    /// The kind of the topology resources for a ClusterTopologyBinding, if the backend has such a kind
+    /// (TOPO-09).
     fn topology_kind(&self) -> Option<&'static str> {
         None
     }
 
-    /// Faults of a binding's topology resources for the nodes of one test. `live` is cluster-scoped.
+    /// Returns the faults of a binding's topology resources for the nodes of one case. `live` is
+    /// cluster-scoped.
     fn topology_faults(&self, _binding: &Value, _live: &Live, _pool: &str) -> Vec<String> {
         Vec::new()
     }
@@ -158,26 +165,26 @@ pub trait Expectations: Sync {
         None
     }
 
-    /// The number of pods that are released before any is bound. Surplus may stay gated.
+    /// The number of pods that are ungated before any pod is bound. Surplus may stay gated.
     fn initially_released(&self, gang: &Gang) -> usize {
         gang.pods()
     }
 
-    /// The field managers and event sources of the scheduler and of the controllers in its chart. They are
-    /// complete names, because another program may have one of them as prefix.
+    /// The field managers and event sources of the scheduler and of its chart's controllers. These are
+    /// complete names, because another program may have one of them as a prefix.
     fn writers(&self) -> &[&'static str];
 
     fn own_keys(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The scheduler reserves nodes for an incomplete gang for this long, and then rejects the waiting pods.
+    /// How long the scheduler reserves nodes for an incomplete gang before it rejects the waiting pods.
     fn gang_timeout(&self) -> Option<Duration> {
         None
     }
 
-    /// Whether the scheduler tries every pending gang in each session. Then two sessions without a binding
-    /// show that a gang stays pending. Other schedulers retry each pod after a growing pause.
+    /// Whether the scheduler tries every pending gang in each session. Two sessions without a binding then
+    /// prove that a gang stays pending. Other schedulers retry each pod with growing backoff.
     fn retries_in_sessions(&self) -> bool {
         false
     }
@@ -186,7 +193,8 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// Some schedulers never remove a refusal. A True condition of this type overrides it.
+    /// Type of the condition that overrides a refusal if it is True, because some schedulers never remove a
+    /// refusal.
     fn overrides_refusal(&self) -> Option<&'static str> {
         None
     }
@@ -195,11 +203,11 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// A gang of `pods` pods without an operator: its gang resource, then one pod with only scheduler and
-    /// membership fields. Empty if only an operator can create such a gang.
+    /// Returns a gang of `pods` pods without an operator: its gang resource, then one pod with only the
+    /// fields for scheduler and membership. Empty if only an operator can create such a gang.
     fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)>;
 
-    /// A kind of which the scheduler creates one object for a plain gang, under the gang's name. The gang's
+    /// The kind of the object that the scheduler creates for a plain gang, with the gang's name. The gang's
     /// pods remain until this object is deleted.
     fn kind_of_plain_gang(&self) -> Option<&'static str> {
         None
@@ -209,12 +217,14 @@ pub trait Expectations: Sync {
         self.plain_gang(name, 1)
     }
 
-    /// Some schedulers try a pod before they see its gang resource, and retry only after another change.
+    /// Whether the scheduler may try a pod before it sees the gang resource, and retry the pod only after
+    /// another change.
     fn may_miss_gang_resources(&self) -> bool {
         false
     }
 
-    /// A PodCliqueSet of one pod, without a name, if only the operator under test can create a canary gang.
+    /// Returns a canary PodCliqueSet of one pod without a name, if only the operator under test can create a
+    /// canary gang.
     fn canary_set(&self) -> Option<Value> {
         None
     }
@@ -266,7 +276,7 @@ pub fn resources_of(target: Target, gang: &Gang) -> Vec<Resource> {
     of(target).resources(gang.named_after(), &podgroups)
 }
 
-/// The existing gang resource that a pod names, for a backend that chooses such names freely.
+/// Returns the existing gang resource that a pod names, for a backend that chooses such names freely.
 pub(crate) fn joined<'a>(pod: Pod<'a>, exists: impl Fn(&str, &str) -> bool) -> Option<&'a str> {
     all().find_map(|(_, expectations)| {
         let kind = expectations.freely_named_kind()?;

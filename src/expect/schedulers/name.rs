@@ -1,5 +1,5 @@
-//! Names of gang resources. The backend shortens a name that is too long for the API in a way of its own, so
-//! every other name that the API accepts matches.
+//! Names of gang resources. A backend may shorten a name that is too long for the API in its own way. So
+//! every valid name matches an expected name that is too long.
 
 /// Maximum length of a DNS label, and of a label value.
 const LABEL: usize = 63;
@@ -18,7 +18,7 @@ impl Name {
         Self { wanted, limit: SUBDOMAIN, dots: true }
     }
 
-    /// The name of an object that is also used as a label value.
+    /// A name that is also used as a label value.
     pub fn label(wanted: String) -> Self {
         Self { wanted, limit: LABEL, dots: true }
     }

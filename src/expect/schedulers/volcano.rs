@@ -12,7 +12,7 @@ use crate::domains::{Domain, domains};
 use crate::{Gang, Group, hyper_nodes};
 
 pub const POD_GROUP: &str = "PodGroup.scheduling.volcano.sh";
-/// The annotation by which a pod joins a PodGroup (VOL-02).
+/// Annotation with which a pod joins a PodGroup (VOL-02).
 pub const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 /// Volcano's own annotation with the same meaning (VOL-09).
 pub const OWN_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
@@ -22,7 +22,7 @@ pub(super) static TARGETS: Targets = &[(Target::VOLCANO, &Volcano)];
 #[derive(Debug)]
 pub struct Volcano;
 
-/// Whether a label selector selects a pod. An empty one selects none here: it defines no subgroup.
+/// Whether a label selector selects a pod. An empty selector selects none, because it defines no subgroup.
 fn selects(selector: &Value, pod: Pod<'_>) -> bool {
     let labels = selector["matchLabels"].as_object().into_iter().flatten();
     let mut labels = labels.map(|(key, value)| pod.label(key) == value.as_str());
@@ -56,6 +56,7 @@ impl Expectations for Volcano {
         resource["spec"]["minMember"].as_u64()
     }
 
+    /// Compares the minimums and subgroup policies of a PodGroup with the podgroups and their pods.
     fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let spec = &found["spec"];
         let mut faults: Vec<_> =
@@ -71,8 +72,8 @@ impl Expectations for Volcano {
         for (podgroup, min) in gang.podgroups {
             let is_of_podgroup = |pod: &Pod<'_>| pod.pod_clique() == Some(podgroup);
             let own: Vec<_> = gang.live.pods().filter(is_of_podgroup).collect();
-            // Subgroup policies may have any name, so the pods that they select identify them. A podgroup
-            // without pods is found by its name.
+            // Subgroup policies may have any name, so the pods that they select identify them. For a podgroup
+            // without pods, the name of the policy counts.
             let is_for = |policy: &&Value| {
                 if own.is_empty() {
                     policy["name"] == podgroup.as_str()
@@ -95,7 +96,7 @@ impl Expectations for Volcano {
             faults.extend(left_out.map(|pod| {
                 format!("the subgroup policy of podgroup {podgroup} does not select Pod {}", pod.name())
             }));
-            // Volcano forms one subgroup per value of these labels, and a podgroup must be one subgroup.
+            // Volcano forms one subgroup per value of these labels, but a podgroup must be a single subgroup.
             for key in list(&policy["matchLabelKeys"]) {
                 let values: BTreeSet<_> = own.iter().map(|pod| pod.label(text(key))).collect();
                 if values.len() > 1 {
@@ -132,7 +133,7 @@ impl Expectations for Volcano {
 
     fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, "volcano");
-        // Volcano schedules a pod without requests outside any gang (backfill), so each pod needs a request.
+        // Volcano schedules a pod without requests outside any gang (backfill), so give each pod a request.
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             for container in clique["spec"]["podSpec"]["containers"].as_array_mut().into_iter().flatten() {
                 if container["resources"].is_null() {
@@ -146,7 +147,8 @@ impl Expectations for Volcano {
         Some(hyper_nodes::KIND)
     }
 
-    /// Exactly one HyperNode per domain, one tier per level, and narrower levels in lower tiers (VOL-05).
+    /// Expects exactly one HyperNode per domain and one tier per level, with narrower levels in lower tiers
+    /// (VOL-05).
     fn topology_faults(&self, binding: &Value, live: &Live, pool: &str) -> Vec<String> {
         let domains = domains(live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool));
         let found = match hyper_nodes::of_domains(live, &domains) {
@@ -154,7 +156,7 @@ impl Expectations for Volcano {
             Err(missing) => return vec![missing.to_string()],
         };
         let mut faults = Vec::new();
-        // Widest level first, like the domains.
+        // Tiers by level, widest level first, like the domains.
         let mut tiers: Vec<(&str, BTreeSet<u64>)> = Vec::new();
         let is_of_domain = |name: &Value| found.iter().any(|found| found["metadata"]["name"] == *name);
         let names = live.of(hyper_nodes::KIND).filter(|object| hyper_nodes::mentions(object, pool));
