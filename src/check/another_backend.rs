@@ -1,6 +1,6 @@
-//! A second enabled backend in addition to the target's; some clauses need two. The suite's own configuration
-//! has the profile `conformance-external`; a foreign operator may have none. The driver probes admission, so
-//! that a replay decides as the run did.
+//! The second enabled backend that some clauses need, in addition to the target's. The suite's own
+//! configuration has the profile `conformance-external`; the configuration of another operator may have no
+//! second backend. The driver asks admission and records the answer, so that a replay decides as the run did.
 
 use conformance_contract::ruling::Broken;
 use conformance_history::{History, SharedMark};

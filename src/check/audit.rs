@@ -1,5 +1,5 @@
-//! The operator's write requests in the API server's audit log, which also has refused ones and those without
-//! a change. Without a log these checks pass.
+//! The operator's write requests in the audit log of the API server, including rejected ones and those that
+//! changed nothing. Without an audit log, these checks pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -46,7 +46,7 @@ fn gang_resources() -> BTreeSet<&'static str> {
     schedulers::kinds().into_iter().map(|(kind, _)| kind).collect()
 }
 
-/// The requests by resource and object name; a subresource such as the status is separate.
+/// Groups the requests by resource and object name. A subresource such as the status is a separate resource.
 fn by_object(history: &History, part: Range<usize>) -> BTreeMap<(&str, &str), Vec<Request<'_>>> {
     let mut by_object: BTreeMap<(&str, &str), Vec<Request<'_>>> = BTreeMap::new();
     for request in requests(history, part) {
@@ -66,7 +66,8 @@ pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     }))
 }
 
-/// Names without a limit are not checked, such as the empty name of a create request.
+/// Requires that the number of writes to each object is within its limit. Names without a limit, such as the
+/// empty name of a create request, are not checked.
 pub fn writes_within_limit(
     history: &History,
     part: Range<usize>,
@@ -99,7 +100,8 @@ pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<
     }))
 }
 
-/// Other checks read the history, which lacks a refused create for a PodGang of another backend (COEX-02).
+/// Requires that the operator wrote only to gang resources that existed (COEX-02). Other checks read the
+/// history, which lacks a rejected create.
 pub fn only_existing_gang_resources_written(history: &History) -> Ruling {
     let kinds = gang_resources();
     let is_unknown = |request: &Request<'_>| {

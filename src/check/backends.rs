@@ -1,4 +1,4 @@
-//! The backend that serves a PodCliqueSet, which may differ from the target's.
+//! The backend that serves a PodCliqueSet, which may be a backend other than the target's.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -43,8 +43,8 @@ pub fn serves(history: &History, set: &str, scheduler: &str) -> Ruling {
     }))
 }
 
-/// No pod was created, deleted or gated again, and PodGangs kept their spec (ADM-11). Returns `NotReached` if
-/// no pod was released before.
+/// Requires that no pod was created, deleted or gated again, and that PodGangs kept their spec (ADM-11).
+/// Returns `NotReached` if no pod was ungated before.
 pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let was: BTreeMap<_, _> = before

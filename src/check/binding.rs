@@ -30,7 +30,7 @@ pub fn bindings(history: &History) -> impl Iterator<Item = Version<'_>> {
         .filter(move |version| version.pod().node().is_some() && bound.insert(version.uid().to_owned()))
 }
 
-/// A bound pod is a violation of AON-02.
+/// Requires that the units were pending after a scheduler pass. A bound pod is a violation of AON-02.
 pub fn was_pending(history: &History, units: &[Unit], until: usize) -> Ruling {
     let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;
     if passed >= until {
@@ -57,7 +57,7 @@ pub fn whole(live: &Live, units: &[Unit]) -> Ruling {
     none(not_fully_bound(live, units).map(|short| deviates(NOT_BOUND_WHOLE, short)))
 }
 
-/// Surplus included.
+/// Requires that all pods are bound, including surplus.
 pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().flat_map(|gang| &gang.groups).filter_map(|group| {
         let bound = bound_pods(live, &group.clique);
@@ -73,7 +73,8 @@ pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// Returns `NotReached` if the pods of a unit never existed.
+/// Requires that no pod of the units was ever bound. Returns `NotReached` if the pods of a unit never
+/// existed.
 pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let before = |version: &Version<'_>| version.index < until;
@@ -91,7 +92,8 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
     none(violations)
 }
 
-/// [`never`] until this mark, which must be reached. A binding is a violation even if the driver stopped early.
+/// Like [`never`], until this mark, which must be reached. A binding is a violation even if the driver
+/// stopped early.
 pub fn never_until(history: &History, units: &[Unit], mark: impl Into<MarkName>) -> Ruling {
     let reached = history.reached(mark);
     let until = reached.as_ref().ok().map(|(place, _)| *place);
@@ -122,7 +124,8 @@ pub fn reports_why_pending(history: &History, gang: &Gang) -> Ruling {
     })
 }
 
-/// Until the entry `until`, no pod of the other gangs was ever bound (AON-04).
+/// Requires that `winners` gangs are fully bound at the entry `until`, and that no pod of the other gangs was
+/// ever bound (AON-04).
 pub fn some_whole_others_never(
     history: &History,
     gangs: &[Vec<Unit>],
@@ -140,10 +143,11 @@ pub fn some_whole_others_never(
     lost.into_iter().try_for_each(|units| never(history, units, until))
 }
 
+/// Requires that a pod of a scaled PodGang was bound only after its base PodGang had its minimums bound.
 pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
-    // Bindings of one kind arrive in the order of their resourceVersions.
+    // Bindings arrive in the order of their resourceVersions, because they are all of one kind.
     for version in bindings(history) {
         let pod = version.pod();
         let clique = pod.pod_clique().unwrap_or_default();
@@ -178,7 +182,7 @@ pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     none(violations)
 }
 
-/// Surplus included.
+/// Requires that a unit with a bound pod is fully bound at the end. Surplus pods also count as bound.
 pub fn all_or_nothing(history: &History, units: &[Unit]) -> Ruling {
     let end = history.end();
     units
@@ -197,13 +201,14 @@ pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     })
 }
 
-/// Regardless of what the target guarantees.
+/// Returns the hard gang as a unit, regardless of what the target guarantees.
 pub fn hard_gang(gang: &Gang) -> Unit {
     let minimums = gang.groups.iter().map(|group| (group.clique.clone(), group.min)).collect();
     Unit { gang: gang.name.clone(), minimums }
 }
 
-/// A pod created after `since` has the lost pod's membership and index, and is bound at the end (AON-11).
+/// Requires that a pod created after `since` has the lost pod's membership and index, and is bound at the end
+/// (AON-11).
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let before = history.before(since);
     let Some(lost) = before.get("Pod", lost).map(Pod) else {
@@ -230,7 +235,8 @@ pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     Err(found.shown_by_object("before", lost.0).into())
 }
 
-/// Pods that were terminating at `since` are not checked, because a kubelet needs time to end them.
+/// Requires that the other bound pods stay. Pods that were terminating at `since` are not checked, because a
+/// kubelet needs time to terminate them.
 pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
     let end = history.end();
@@ -255,7 +261,8 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     }))
 }
 
-/// The arithmetic of a case relies on its pool. A history without one, such as a user's, passes.
+/// Requires that pods are bound only to nodes of the case's pool, because the arithmetic of the case relies
+/// on it. A history without a pool, such as a user's, passes.
 pub fn on_own_nodes(history: &History) -> Ruling {
     let own: BTreeSet<&str> = history
         .of("Node")

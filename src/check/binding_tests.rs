@@ -8,7 +8,7 @@ use crate::{message, messages};
 const MARK: MarkName = MarkName::of_case("m");
 const LOST: MarkName = MarkName::of_case("lost");
 
-/// A gang of two podgroups, a (2 of 3 pods) and b (1 of 1), and a scaled one, c (1 of 1).
+/// A gang of two podgroups, a (2 of 3 pods) and b (1 of 1), and a scaled gang of podgroup c (1 of 1).
 fn gangs() -> Vec<Gang> {
     let group = |name: &str, min, replicas| conformance_expect::Group {
         clique: name.into(),
@@ -58,7 +58,7 @@ fn with_condition(mut object: Value, of_type: &str, reason: &str, message: &str)
     object
 }
 
-/// Pods that are created unbound and then bound in the given order.
+/// Records pods that are created unbound and then bound in the given order of cliques.
 fn bound(cliques: &[&str]) -> Story {
     let pods = [("a0", "a"), ("a1", "a"), ("a2", "a"), ("b0", "b"), ("c0", "c")];
     let pending = Story::flat().all_added(pods.map(|(name, clique)| pod(name, clique, None)));

@@ -1,4 +1,4 @@
-//! Objects that remain after a deletion.
+//! Checks of the objects that remain after a deletion.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -15,7 +15,7 @@ const LEFT_BEHIND: Code = Code::new("left-behind");
 const NEVER_CREATED: Code = Code::new("never-created");
 const NAMESPACE_STUCK: Code = Code::new("namespace-stuck");
 
-/// Objects of others may remain: see [`Leftovers`].
+/// Requires that no object of the PodCliqueSet remains. Objects of others may remain: see [`Leftovers`].
 pub fn nothing_left(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::LeftOver)?;
     let listed: Vec<_> = mark.detail.as_array().into_iter().flatten().collect();
@@ -48,7 +48,8 @@ fn is_namespaced(object: &Value) -> bool {
     object["metadata"]["namespace"].is_string()
 }
 
-/// DEL-10. Returns `NotReached` if a base PodGang never had a headless Service: its absence proves nothing.
+/// Requires that the headless Services are deleted (DEL-10). Returns `NotReached` if a base PodGang never had
+/// one, because its absence then proves nothing.
 pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -64,8 +65,9 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// Except Services. `NotReached` for a PodGang that never had pods, and a broken precondition without gang
-/// resources (GANG-08): their absence proves nothing.
+/// Requires that all objects of the PodGangs except Services are deleted. Returns `NotReached` for a PodGang
+/// that never had pods, and a broken precondition without gang resources (GANG-08), because their absence
+/// then proves nothing.
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -146,7 +148,7 @@ mod tests {
             ["Role w-r still exists, blocked by finalizers example.com/f"]
         );
         assert!(messages(nothing_left(&deleted().end()))[0].starts_with("not reached"));
-        // A service mesh creates this ConfigMap after the namespace. The Service is a leftover.
+        // A service mesh creates this ConfigMap after the namespace, so only the Service is a leftover.
         let injected = json!([{"kind": "ConfigMap", "metadata": {"name": "istio-ca-root-cert"}}]);
         let with_injected =
             |story: Story| messages(nothing_left(&story.mark(SharedMark::LeftOver, injected.clone()).end()));
@@ -187,6 +189,7 @@ mod tests {
     }
 
     #[test]
+    /// Deletes the objects of a scaled-in PodCliqueSet replica, except one of each kind.
     fn an_object_of_a_removed_replica_is_a_violation() {
         let gangs = expect::testing::named_gangs(
             &json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {
@@ -195,7 +198,7 @@ mod tests {
         );
         let mut pod = namespaced("Pod", "w-1-a-x");
         pod["metadata"]["labels"] = json!({"grove.io/podclique": "w-1-a"});
-        // Identified by its labels, because the contract does not define the name.
+        // The labels identify the Service, because the contract does not define its name.
         let mut service = namespaced("Service", "headless-1");
         service["metadata"]["labels"] =
             json!({"app.kubernetes.io/part-of": "w", "grove.io/podcliqueset-replica-index": "1"});

@@ -15,7 +15,7 @@ const NEVER_SERVED: Code = Code::new("never-served");
 const BOUND_BY_ANOTHER_SCHEDULER: Code = Code::new("bound-by-another-scheduler");
 pub(super) const OWNED_BY_ANOTHER_BACKEND: Code = Code::new("owned-by-another-backend");
 
-/// Returns `NotReached` if fewer than two of the running schedulers have PodCliqueSets.
+/// Returns the running schedulers that PodCliqueSets chose. Returns `NotReached` if there are fewer than two.
 pub fn schedulers(history: &History) -> Result<BTreeSet<&str>, Broken> {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let running: BTreeSet<_> = chosen(history).filter(|name| !has_stand_in(&mark.detail, name)).collect();
@@ -38,7 +38,8 @@ pub(super) fn has_stand_in(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 
-/// Even if the pod names another one. For other pods, the one that the pod names.
+/// Returns the scheduler that the pod's PodCliqueSet chose, even if the pod names another one. For pods
+/// without a PodCliqueSet, returns the scheduler that the pod names.
 fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     let mut sets = history.header.submitted.iter();
     let of_set = sets.find(|(set, _)| pod.label(names::PART_OF) == Some(set.as_str()));
@@ -46,7 +47,8 @@ fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     of_set.map_or_else(own, |(_, pcs)| scheduler_of(pcs))
 }
 
-/// Returns `NotReached` if the log lacks the binding of a pod (COEX-01).
+/// Requires that the chosen scheduler bound each pod (COEX-01). Returns `NotReached` if the audit log lacks
+/// the binding of a pod.
 pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -83,7 +85,8 @@ pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     none(violations)
 }
 
-/// The target's scheduler must have had a gang resource (GANG-08).
+/// Requires that gang resources belong to the backend of their own PodGang. The target's scheduler must have
+/// had a gang resource (GANG-08).
 pub fn resources_of_own_gangs(history: &History) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let resources = || history.versions().filter(|version| is_gang_resource(version.object));

@@ -1,4 +1,5 @@
-//! Which GPUs containers have, according to the container runtimes. The API server does not record it.
+//! Checks which GPUs the containers have, according to the container runtimes, because the API server does
+//! not record this.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -56,8 +57,8 @@ pub fn at_most_once(history: &History) -> Ruling {
     none(violations)
 }
 
-/// The totals match too, so no other container has a device. Returns `NotReached` if no bound pod requested
-/// one.
+/// Requires that each container has as many devices as it requests, and that the totals match, so that no
+/// other container has a device. Returns `NotReached` if no bound pod requested a device.
 pub fn as_requested(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::Allocated)?;
     let live = history.before(index);
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// Two pods of 2 GPUs each on one node, and the devices of their containers.
+    /// Returns the rulings for two pods of 2 GPUs each on one node, whose containers have these devices.
     fn rulings(first: &[&str], second: &[&str]) -> (Ruling, Ruling) {
         let pod = |name: &str| {
             let mut pod = running(name, "w-0", "w-0-a", "n");

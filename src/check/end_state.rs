@@ -1,5 +1,5 @@
-//! Whether two PodCliqueSets of one template reached the same end state (AON-13). Names, uids, times,
-//! generations, condition messages, the progress of updates and the fields of other writers may differ.
+//! Compares the end states of two PodCliqueSets with the same template (AON-13). Names, uids, times,
+//! generations, condition messages, the progress of updates, and fields of other writers may differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,10 +29,11 @@ const MAY_DIFFER: &[&str] = &[
 
 const SET: &str = "SET";
 
-/// By normalized kind and name. Names that differ only in random parts share one entry.
+/// Objects by normalized kind and name. Names that differ only in random parts share one entry.
 type NormalizedObjects<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 
-/// Each PodCliqueSet at an entry of the history.
+/// Requires that the end states are equal. Each pair is an entry of the history and the PodCliqueSet to
+/// compare at this entry.
 pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
     let target = history.header.target;
     let (then, now) = (history.before(reference.0), history.before(other.0));
@@ -98,7 +99,7 @@ fn normalized_objects<'a>(live: &'a Live, set: &str, target: Target) -> Normaliz
     normalized
 }
 
-/// Long ones are random or timestamps.
+/// Replaces long numbers, which are random or timestamps.
 fn without_numbers(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -111,7 +112,8 @@ fn without_numbers(text: &str) -> String {
     kept + rest
 }
 
-/// After their podgroups, because the operator chooses the rest of the name. Longest names come first.
+/// Maps each PodGang to a name made of its podgroups, because the operator chooses the rest of the name.
+/// Longest names come first.
 fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
     let of_set = live.of("PodGang").filter(|gang| controller(gang).is_some_and(|owner| owner["name"] == set));
     let podgroups = |gang: &Value| {
@@ -149,7 +151,7 @@ fn canonical(object: &Value, target: Target) -> Value {
     }
     strip(&mut canonical, schedulers::of(target).own_keys());
     if let Some(metadata) = canonical["metadata"].as_object_mut() {
-        // Drop annotations that are now empty because only the scheduler's own were set.
+        // Drop annotations that are empty after the removal of the scheduler's own annotations.
         metadata.retain(|_, value| value.as_object().is_none_or(|fields| !fields.is_empty()));
     }
     canonical
@@ -182,7 +184,7 @@ fn strip(value: &mut Value, own_keys: &[&str]) {
     }
 }
 
-/// Sorts podReferences again, because the order followed the random pod names.
+/// Sorts podReferences again, because their order follows the random pod names.
 fn sort_references(object: &mut Value) {
     for podgroup in object["spec"]["podgroups"].as_array_mut().into_iter().flatten() {
         if let Some(references) = podgroup["podReferences"].as_array_mut() {
@@ -222,7 +224,7 @@ mod tests {
 
     use crate::message;
 
-    /// A PodCliqueSet with a PodClique of one pod and its PodGang.
+    /// Returns a PodCliqueSet with a PodClique of one pod, and its PodGang.
     fn set(name: &str, suffix: &str) -> [Value; 4] {
         let clique = format!("{name}-0-a");
         let pod = format!("{clique}-{suffix}");

@@ -1,4 +1,4 @@
-//! The surplus pods of a PodGang whose PodGroup or tree contains only the hard gang.
+//! Checks of the surplus pods of a PodGang whose PodGroup or tree contains only the hard gang.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,8 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// Replacements of members are members too.
+/// Requires that the members of the hard gang have the lowest indexes. A replacement of a member is also a
+/// member.
 pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();
@@ -74,12 +75,13 @@ pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     })
 }
 
-/// Returns `NotReached` if no surplus pod ever lost its gate.
+/// Requires that surplus pods are ungated only after the hard gang is bound. Returns `NotReached` if no
+/// surplus pod was ever ungated.
 pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut released = BTreeSet::new();
     let mut violations = Vec::new();
-    // Versions of one kind are delivered in the order of their resourceVersions.
+    // Versions of one kind arrive in the order of their resourceVersions.
     for version in history.pods() {
         let pod = version.pod();
         let Some(group) = podgroup(gang, pod) else { continue };
@@ -112,7 +114,8 @@ pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     none(violations)
 }
 
-/// By each required node affinity term. Returns `NotReached` if the hard gang is in no domain.
+/// Requires that each required node affinity term of ungated surplus pods selects the domain of the hard
+/// gang. Returns `NotReached` if the hard gang is in no domain.
 pub fn released_into_the_domain(history: &History, gang: &Gang, key: &str) -> Ruling {
     let mut members = bindings(history).filter(|version| podgroup(gang, version.pod()).is_some());
     let node = members.find_map(|version| version.pod().node()).unwrap_or_default();

@@ -30,7 +30,8 @@ pub fn no_gang_resource_created(history: &History, gang: &Gang) -> Ruling {
     }))
 }
 
-/// A Warning event reports the reason, no gang resource was created, and no pod was released.
+/// Requires that a Warning event reports the reason, that no gang resource was created, and that no pod was
+/// ungated.
 pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
     let pod_gang = gang.name.as_str();
     ensure(has_warning(&history.end(), gang, about), || {

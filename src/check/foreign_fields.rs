@@ -7,7 +7,8 @@ use super::{Shown, none, violation};
 
 const FOREIGN_FIELDS_LOST: Code = Code::new("foreign-fields-lost");
 
-/// Returns `NotReached` if no other client wrote, or if a write never appeared in the history.
+/// Requires that the fields that another client wrote are kept. Returns `NotReached` if no other client
+/// wrote, or if a write never appeared in the history.
 pub fn kept(history: &History) -> Ruling {
     let mut violations = Vec::new();
     let mut is_written = false;
@@ -41,7 +42,7 @@ pub fn kept(history: &History) -> Ruling {
     }
 }
 
-/// Lists must contain the patch's entries, in any order.
+/// Whether the object contains the patch. Lists must contain the entries of the patch, in any order.
 fn contains(found: &Value, patch: &Value) -> bool {
     match (found, patch) {
         (found, Value::Object(fields)) => fields.iter().all(|(key, wanted)| contains(&found[key], wanted)),

@@ -1,4 +1,4 @@
-//! Koordinator's GangGroups (KOORD-01, KOORD-07, KOORD-08).
+//! Checks of Koordinator's GangGroups (KOORD-01, KOORD-07, KOORD-08).
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,8 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     all.iter().filter(is_wrong).map(wrong).collect()
 }
 
-/// The backend prunes only after it has created and updated the remaining PodGroups.
+/// Requires that the backend deletes obsolete PodGroups only after it has created and updated the remaining
+/// ones.
 pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     let of_gang = || history.named("PodGang", pod_gang);
     let deleted = history.of(POD_GROUP).filter(|version| version.change == Change::Deleted);
@@ -109,7 +110,8 @@ pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// Released pods must name the PodGroup; gated pods may. A name that is too long ends in a unique suffix.
+/// Requires that ungated pods name their PodGroup; gated pods may name it. A PodGroup name that is too long
+/// ends in a unique suffix.
 pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let mut violations = Vec::new();
     for gang in gangs {
@@ -154,7 +156,8 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     none(violations)
 }
 
-/// Proposal 537 asks for a controller reference of the PodGang, and for a label with its name.
+/// Describes a wrong PodGroup. Proposal 537 demands a controller reference to the PodGang and a label with
+/// the PodGang's name.
 fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<String> {
     if !is_controlled_by(found, pod_gang) {
         return Some(format!("it is not controlled by PodGang {}", gang.name));

@@ -54,7 +54,7 @@ fn groups_that_do_not_all_list_exactly_the_groups_of_the_gang_violate(
     assert_eq!(complete(&history.end(), "g").is_ok(), is_satisfied);
 }
 
-/// The podgroups change from `a` and `b` to `b` and `c` in these steps.
+/// Changes the podgroups from `a` and `b` to `b` and `c` in these steps.
 fn changed(steps: fn(Story) -> Story) -> Ruling {
     let ab = ["a", "b"].map(|name| pod_group(name, &["a", "b"]));
     let story = story(&["a", "b"]).all_added(ab).modified(pod_gang(&["b", "c"]));
@@ -91,12 +91,12 @@ fn a_pod_group_is_not_deleted_before_its_pod_gang_exists() {
     assert_eq!(codes(created_before_pruned(&before, "g")), ["group-before-gang"]);
 }
 
-/// PodClique `g-0-a` with one pod, whose PodGroup has this name.
+/// Checks PodClique `g-0-a` with one pod, whose PodGroup has this name.
 fn named(name: &str, clique: &str, change: fn(&mut Value)) -> Ruling {
     ruling_with_loose_pod(name, clique, change, None)
 }
 
-/// With `loose`, the PodClique has another pod with these gates and without a PodGroup.
+/// With `loose`, the PodClique has another pod, with these gates and without a PodGroup.
 fn ruling_with_loose_pod(name: &str, clique: &str, change: fn(&mut Value), loose: Option<Value>) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": clique, "spec": {"replicas": 1}}]}}});
@@ -146,7 +146,8 @@ fn a_group_with_one_wrong_field_is_a_violation(#[case] change: fn(&mut Value)) {
     assert!(matches!(named("g-0-g-0-a", "a", change), Err(Broken::Violated(_))));
 }
 
-/// PodClique `g-0-LONG` of two pods that name these PodGroups; only the `existing` ones exist.
+/// Checks PodClique `g-0-LONG` with two pods that name these PodGroups, of which only the `existing` ones
+/// exist.
 fn long(named: [&str; 2], existing: &[&str]) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": LONG, "spec": {"replicas": 2}}]}}});

@@ -1,4 +1,4 @@
-//! The gang resources of the target's backend, compared with the PodGang as created. A backend is not
+//! Compares the gang resources of the target's backend with the PodGang as created, because a backend is not
 //! responsible for an incomplete PodGang.
 
 use std::collections::BTreeMap;
@@ -34,11 +34,11 @@ const PRIORITY_NOT_READ: Code = Code::new("priority-not-read");
 const PRIORITY_ADMITTED: Code = Code::new("priority-admitted-without-effect");
 const PRIORITY_REFUSED: Code = Code::new("priority-wrongly-refused");
 
-/// No known backend nests its gang resources deeper.
+/// Maximum number of owner references from a gang resource to its PodGang. No known backend has more.
 const DEEPEST: usize = 4;
 
-/// At most `deeper` references away. Any owner reference counts, because the garbage collector follows every
-/// one.
+/// Whether a PodGang or PodCliqueSet owns the object, through at most `deeper` owner references. Every owner
+/// reference counts, because the garbage collector follows every one.
 fn is_owned_by_gang(live: &Live, object: &Value, deeper: usize) -> bool {
     let mut existing = owners(object).iter().filter_map(|owner| {
         let found = live.get(text(&owner["kind"]), text(&owner["name"]))?;
@@ -51,7 +51,7 @@ fn is_owned_by_gang(live: &Live, object: &Value, deeper: usize) -> bool {
     })
 }
 
-/// GANG-08, and GANG-23 for the owner.
+/// Requires that the gang resources exist (GANG-08) and have an owner (GANG-23).
 pub fn owned(history: &History, live: &Live, gangs: &[Gang]) -> Ruling {
     none(missing(history, live, gangs).chain(without_owner(live)))
 }
@@ -97,7 +97,8 @@ fn without_owner(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     })
 }
 
-/// A gang resource may be deleted later. The history must be long enough for the backend to react (GANG-08).
+/// Requires that the gang resources were created, even if they were deleted later. The history must be long
+/// enough for the backend to react (GANG-08).
 pub fn were_created(history: &History, gangs: &[Gang]) -> Ruling {
     let was_created =
         |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));
@@ -199,18 +200,19 @@ pub fn warning_reported(history: &History, since: usize, pod_gang: &str, set: &s
     })
 }
 
-/// If the API server drops the field from gang resources (`kept` is false), only PodGangs must have it.
+/// Requires that PodGangs and gang resources have the priority class. If the API server drops the field from
+/// gang resources (`kept` is false), only PodGangs must have it.
 pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     exist(history, live, gangs)?;
     with_priority(history, live, gangs, class, kept)
 }
 
-/// Pods are not checked.
+/// Like [`have_priority`], but ignores gang resources that do not exist. Pods are not checked.
 pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     none(without_priority(history, live, gangs, class, kept).map(|object| wrong_priority(object, class)))
 }
 
-/// On PodGangs, gang resources and, for some schedulers, pods (PRE-16).
+/// Requires that the priority class is on PodGangs, gang resources and, for some schedulers, pods (PRE-16).
 pub fn priority_reaches_scheduler(
     history: &History,
     live: &Live,
@@ -266,8 +268,8 @@ fn wrong_priority(object: &Value, class: &str) -> Violation {
         .shown_by_object("observed", object)
 }
 
-/// If the target's gang resources cannot get another class, admission should have refused the change
-/// (UPD-20).
+/// Requires that PodGangs and gang resources get the new priority class. If the target's gang resources
+/// cannot change, admission should have refused the change (UPD-20).
 pub fn priority_follows(
     history: &History,
     gangs: &[Gang],
@@ -302,7 +304,8 @@ pub fn priority_follows(
     }))
 }
 
-/// Correct only if the target's gang resources cannot get another class (UPD-20).
+/// Requires that a refusal of another priority class is correct: the target's gang resources cannot change
+/// (UPD-20).
 pub fn priority_is_refused(target: Target, refusal: &str) -> Ruling {
     ensure(!schedulers::of(target).follows_priority(), || {
         let message = format!(

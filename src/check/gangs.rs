@@ -34,8 +34,8 @@ const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
 const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 
-/// No PodGangs exist beyond `gangs`. Each has the name that the labels of its PodCliques and pods carry
-/// (GANG-01).
+/// Requires that exactly the PodGangs in `gangs` exist, and that the labels of their PodCliques and pods name
+/// them (GANG-01).
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);
@@ -57,7 +57,8 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     none(missing.chain(uncontrolled).chain(surplus).chain(wrong_gang_labels(live, gangs)))
 }
 
-/// PodCliques and pods whose label names another PodGang than the one that lists them.
+/// Returns a violation for each PodClique and pod whose label names another PodGang than the one that lists
+/// it.
 fn wrong_gang_labels<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Violation> + 'a {
     let existing = gangs.iter().filter(|gang| live.get("PodGang", &gang.name).is_some());
     existing.flat_map(move |gang| {
@@ -103,13 +104,15 @@ fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Ite
     absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
 }
 
-/// `minReplicas` as expected at creation. Each PodClique is a podgroup of one PodGang only (GANG-02).
+/// Requires that podgroups have the `minReplicas` expected at creation, and that each PodClique is a podgroup
+/// of only one PodGang (GANG-02).
 pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
     let composed = gangs.iter().filter(|gang| gang.is_base).flat_map(|gang| composed(history, gang));
     none(composed.chain(shared(&history.end(), gangs)))
 }
 
-/// GANG-15. GANG-02 and GANG-03 cover missing and extra podgroups.
+/// Requires that podgroups are in the order of the template (GANG-15). GANG-02 and GANG-03 cover missing and
+/// extra podgroups.
 pub fn in_template_order(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let (created, podgroups) = as_created(history, &gang.name)?;
@@ -182,7 +185,8 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// Applies to PodGangs that exist at the entry `since` (AUTO-03). `minReplicas` may become 0.
+/// Requires that `minReplicas` of PodGangs that exist at the entry `since` does not grow (AUTO-03). It may
+/// become 0.
 pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {
@@ -220,7 +224,8 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     }))
 }
 
-/// `gangs` are the PodGangs as created (GANG-06).
+/// Requires that `Initialized` became True only once all pods existed (GANG-06). `gangs` are the PodGangs as
+/// created.
 pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let mut creations: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods() {
@@ -247,7 +252,7 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
             return Some(violation(NEVER_UNINITIALIZED, message).shown_by("Initialized=True", after[0]));
         }
         let too_soon = gang.groups.iter().find_map(|group| {
-            // A missing podgroup references no pod.
+            // A missing podgroup references no pods.
             let referenced = references(after[0].object, &group.clique).unwrap_or_default();
             let existed = |name: &str| {
                 creations.get(name).is_some_and(|(clique, revision)| {
@@ -293,6 +298,7 @@ pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
+/// Requires that the podReferences of each podgroup are exactly the pods of its PodClique.
 pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
     none(groups.filter_map(|(gang, group)| {

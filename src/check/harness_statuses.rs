@@ -1,12 +1,12 @@
-//! Whether something overwrote the pod statuses that the harness wrote in place of a kubelet, as KWOK may.
-//! Then no clause can be checked.
+//! Checks that nothing, such as KWOK, overwrote the pod statuses that the harness wrote in place of a
+//! kubelet. Otherwise no clause can be decided.
 
 use conformance_facts::health::is_live;
 use conformance_history::{Change, History, SharedMark, Version, condition, text};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-/// How long a pod may show another status until the harness has written its own again.
+/// How long a pod may show another status until the harness has written the intended status again.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(1);
 
 pub fn overwritten_status(history: &History) -> Option<String> {

@@ -22,12 +22,13 @@ const TOUCHED: Code = Code::new("touched");
 pub struct Write<'a> {
     pub version: Version<'a>,
     pub previous: Option<Version<'a>>,
-    /// The writers, as far as managed fields show them.
+    /// The writers that the managed fields show.
     pub by: Vec<String>,
 }
 
 impl Write<'_> {
-    /// The operator under test is never exempt, regardless of its name (GANG-11).
+    /// Whether only exempt writers wrote the version (GANG-11). The operator under test is never exempt,
+    /// regardless of its name.
     fn is_exempt(&self, target: Target, operators: &BTreeSet<String>) -> bool {
         let is_excepted = |writer: &String| is_exempt_writer(target, writer) && !operators.contains(writer);
         self.version.change != Change::Deleted && !self.by.is_empty() && self.by.iter().all(is_excepted)
@@ -38,7 +39,8 @@ impl Write<'_> {
     }
 }
 
-/// Without exempt writers, canaries, Events, and the cluster-scoped objects that cases share.
+/// Returns the writes that count. Writes of exempt writers, canaries, Events, and cluster-scoped objects that
+/// cases share do not count.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     counted_and_exempt(history, from, to).0
 }
@@ -80,12 +82,12 @@ fn is_of_workload(version: &Version<'_>) -> bool {
     let about = text(&event_about(version.object)["name"]);
     let of_canary = version.label(names::CANARY).is_some() || about.starts_with("canary-");
     let cluster_scoped = Kind::named(version.kind()).is_some_and(|kind| !kind.namespaced);
-    // GANG-11 does not apply to Events.
+    // GANG-11 does not cover Events.
     !of_canary && !cluster_scoped && version.kind() != "Event"
 }
 
-/// A second write within one second may leave all entries the same; then those with the latest time are
-/// returned.
+/// Returns the writers of a version. A second write within one second may leave all entries of managedFields
+/// the same. Then the entries with the latest time count.
 fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -93,7 +95,7 @@ fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<Stri
     let traced = now.iter().any(|entry| !before.contains(entry));
     let newest = now.iter().filter_map(|entry| entry["time"].as_str()).max();
     let of_status = previous.is_some_and(|previous| differs_only_in_status(previous, object));
-    // In a kind without a status subresource, only the scheduler writes the status.
+    // If the kind has no status subresource, only the scheduler writes the status.
     let has_status = now.iter().any(|entry| entry["subresource"] == "status");
     let is_author = |entry: &&Value| match (traced, of_status) {
         (true, _) => !before.contains(entry),
@@ -142,7 +144,7 @@ pub fn no_gang_resource_written(history: &History, pod_gang: &str, from: usize, 
 
 fn touch(write: &Write<'_>) -> Violation {
     let version = write.version;
-    // Managed fields do not show who deleted an object.
+    // Managed fields do not show which client deleted an object.
     let what = match version.change {
         Change::Deleted => "deleted".to_owned(),
         Change::Added | Change::Modified => format!("written by {}", write.authors()),
@@ -153,12 +155,12 @@ fn touch(write: &Write<'_>) -> Violation {
     found.shown_by("after", version)
 }
 
-/// The objects that a change from some PodGangs to others concerns.
+/// The objects that may change when some PodGangs are replaced by others.
 #[derive(Debug)]
 pub struct AffectedObjects<'a> {
     target: Target,
     set: &'a str,
-    /// PodGangs that are created or deleted, with all their objects.
+    /// PodGangs that are created or deleted, including all their objects.
     whole: Vec<&'a Gang>,
     /// PodGangs and PodCliques whose number of pods changes.
     resized: Vec<(&'a Gang, &'a str)>,
@@ -180,7 +182,8 @@ impl<'a> AffectedObjects<'a> {
         Self { target, set, whole, resized }
     }
 
-    /// `stays` is true for an object that exists before and after the change.
+    /// Whether the object may change. `stays` is true for an object that exists before and after the
+    /// replacement.
     fn covers(&self, version: Version<'_>, stays: bool) -> bool {
         let name = version.name();
         if self.whole.iter().any(|gang| belongs(self.target, gang, version)) {

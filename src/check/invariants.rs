@@ -1,6 +1,6 @@
-//! Checks that every history of PodCliqueSets must satisfy. A satisfied invariant is no finding, because a
-//! history without any events breaks none. A case that breaks one on purpose declares it with a reason
-//! (`Case::breaks`).
+//! Checks that every history of PodCliqueSets must satisfy. A satisfied invariant is not reported as a pass,
+//! because a history without events satisfies all of them. A case that violates one on purpose declares it
+//! with a reason (`Case::breaks`).
 
 mod base_first;
 mod capacity;

@@ -9,7 +9,7 @@ use super::*;
 
 const FOREIGN: &str = "example.com/quota";
 
-/// A pod of the PodClique `<set>-0-worker`, in the PodGroup of its PodGang.
+/// Returns a pod of the PodClique `<set>-0-worker`, in the PodGroup of its PodGang.
 fn pod(name: &str, set: &str, gates: &[&str], node: Option<&str>) -> Value {
     let gates: Vec<_> = gates.iter().map(|gate| json!({"name": gate})).collect();
     let clique = format!("{set}-0-worker");
@@ -47,7 +47,7 @@ fn group() -> Value {
     owned(object("PodGroup", "w-0"), "PodGang", "w-0")
 }
 
-/// Two gated pods of 4 GPUs; one node of 8 GPUs.
+/// Records two gated pods of 4 GPUs, and one node of 8 GPUs.
 fn created() -> Story {
     let allocatable = json!({names::GPU: "8", "pods": "110"});
     let labels = json!({names::POOL: "ns"});
@@ -228,7 +228,7 @@ fn capacity_is_not_checked_for_two_schedulers_on_one_node() {
     assert_eq!(broken_by(&history), []);
 }
 
-/// The scheduler makes another pass after only the first pod is deleted.
+/// The scheduler makes another pass when only the first pod is deleted.
 #[test]
 fn a_terminated_unit_may_be_partly_bound() {
     let mut set = one_clique("w", 2);
@@ -292,8 +292,8 @@ fn scaled(first: usize, then: usize) -> History {
     story.added(pod(first)).added(pod(then)).end()
 }
 
-/// Both pods are replaced. The scaled pod is bound after the base pod is deleted and before its replacement
-/// is bound. It is released before the base pod is deleted, or after.
+/// Records that both pods are replaced. The scaled pod is bound after the base pod is deleted and before the
+/// base pod's replacement is bound. It is ungated before or after the deletion of the base pod.
 fn replaced(set: Value, is_released_before: bool) -> History {
     let bound = |replica, name| of_replica(replica, name, Some("n"));
     let gated = testing::gated(of_replica(1, "b", None));

@@ -1,4 +1,5 @@
-//! Every version of a pod counts, because the last one does not show that a container was restarted.
+//! Checks of pods on real kubelets. Every version of a pod counts, because the last version does not show
+//! that a container was restarted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ fn groups(gangs: &[Gang]) -> impl Iterator<Item = &Group> {
     gangs.iter().flat_map(|gang| &gang.groups)
 }
 
-/// Surplus included (KLT-01). A violation quotes the status of one pod.
+/// Requires that all pods run, including surplus (KLT-01). A violation quotes the status of one pod.
 pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
     none(not_running(live, gangs).map(|found| deviates(PODS_NOT_RUNNING, found)))
 }
@@ -116,7 +117,8 @@ pub fn reports_image_failure(live: &Live, clique: &str) -> Ruling {
     })
 }
 
-/// On the same node and without a container restart. Returns `NotReached` if no pod ran.
+/// Requires that running pods keep running on the same node without a container restart. Returns `NotReached`
+/// if no pod ran.
 pub fn kept_running(history: &History, since: usize, until: usize) -> Ruling {
     let before = history.before(since);
     let ran: Vec<Pod<'_>> = before.pods().filter(|pod| runs(*pod)).collect();

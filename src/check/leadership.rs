@@ -1,5 +1,5 @@
-//! Which replica of the operator led, according to its lease. A process that lost the lease must exit, so the
-//! same holder must not return.
+//! Which replica of the operator was the leader, according to its lease. A process that loses the lease must
+//! exit, so the same holder must not return.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use super::{none, violation};
 const LEASE_TAKEN_EARLY: Code = Code::new("lease-taken-early");
 const LEADS_AGAIN: Code = Code::new("former-leader-leads-again");
 
-/// The former holder released the lease or failed to renew it. Returns `NotReached` if the holder never
-/// changed, or if versions are missing.
+/// Requires that the former holder released the lease or failed to renew it. Returns `NotReached` if the
+/// holder never changed, or if versions are missing.
 pub fn one_leader_at_a_time(history: &History) -> Ruling {
     if history.marks(SharedMark::LeaseWatchLost).next().is_some() {
         return Err(Broken::NotReached("the history lacks versions of the Lease".into()));
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// Versions of a lease of 15 s: the holder, `-` for none, and the second of the write.
+    /// Checks versions of a lease of 15 s: the holder, with `-` for none, and the second of the write.
     fn check(versions: &[(&str, u32)]) -> Ruling {
         let story = versions.iter().fold(Story::flat(), |story, (holder, second)| {
             let mut spec = json!({

@@ -1,7 +1,7 @@
-//! Checks: pure functions from a history to findings.
+//! Checks are pure functions from a history to findings.
 //!
-//! A check never depends on a cluster, a clock or another check. `conformance_facts` has the predicates that
-//! waits also use; a check turns their results into violations:
+//! A check depends on no cluster, no clock and no other check. `conformance_facts` has the predicates that
+//! waits also use. A check turns their results into violations:
 //!
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
@@ -55,7 +55,8 @@ pub use conformance_contract::violation::{Code, Proof, Violation};
 use conformance_facts::deviation::Deviation;
 use conformance_history::{History, Version, revision};
 
-/// The time an operator has to react where the contract says "within 5 s". It is longer on a slow machine.
+/// The time that an operator has to react where the contract says "within 5 s". On a slow machine it is
+/// longer.
 fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(5))
 }
@@ -110,7 +111,7 @@ pub fn ensure(is_satisfied: bool, violation: impl FnOnce() -> Violation) -> Ruli
     if is_satisfied { Ok(()) } else { Err(violation().into()) }
 }
 
-/// Other errors stay the same.
+/// Turns a violation of `clause` into a broken precondition of another clause. Other errors stay the same.
 pub fn precondition(clause: &'static str, ruling: Ruling) -> Ruling {
     ruling.map_err(|broken| match broken {
         Broken::Violated(violations) => Broken::Precondition { clause, violations },

@@ -1,4 +1,5 @@
-//! What an upgrade did to gangs (MIG). Releases name PodGangs differently, so their podgroups identify them.
+//! Checks of the effect of an upgrade on gangs (MIG). Releases name PodGangs differently, so their podgroups
+//! identify them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -33,11 +34,12 @@ const OTHER_GANGS: Code = Code::new("other-gangs");
 const OTHER_PODS: Code = Code::new("other-pods");
 const DISTURBED: Code = Code::new("disturbed");
 
-/// Returns `NotReached` if no pod was bound at the start (MIG-01).
+/// Requires that the upgrade does not change or delete bound pods (MIG-01). Returns `NotReached` if no pod
+/// was bound at the start.
 pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let is_up = |pod: &Pod<'_>| pod.node().is_some() && !pod.is_terminating();
-    // The last version of each pod; `None` after a violation, so that each pod is reported once.
+    // The last version of each pod. `None` after a violation, so that each pod is reported once.
     let mut bound: BTreeMap<&str, Option<&Value>> =
         before.pods().filter(is_up).map(|pod| (pod.uid(), Some(pod.0))).collect();
     if bound.is_empty() {
@@ -106,7 +108,7 @@ fn restarts(pod: Pod<'_>) -> u64 {
     containers.into_iter().flatten().filter_map(|container| container["restartCount"].as_u64()).sum()
 }
 
-/// The resourceVersions at which each object existed.
+/// The ranges of resourceVersions in which each object existed.
 struct Lifetimes<'a>(BTreeMap<(&'a str, &'a str), Vec<Range<u64>>>);
 
 impl<'a> Lifetimes<'a> {
@@ -129,7 +131,8 @@ impl<'a> Lifetimes<'a> {
     }
 }
 
-/// Pod creation is not checked, because new pods are gated (MIG-02).
+/// Requires that pods and PodCliques join only existing PodGangs and gang resources (MIG-02). The creation of
+/// pods is not checked, because new pods are gated.
 pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let resource = expectations.kinds().last().copied();
@@ -177,7 +180,7 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     none(violations)
 }
 
-/// See [`remnants`].
+/// Requires that no remnants of the old PodGangs exist, as [`remnants`] defines them.
 pub fn one_scheme(history: &History, live: &Live) -> Ruling {
     without_faults(remnants(history, live))
 }
@@ -198,7 +201,8 @@ fn code_of(fault: Fault) -> Code {
     }
 }
 
-/// Bindings before the upgrade count against AON-02.
+/// Requires that a pending gang stays pending during the upgrade. Bindings before the upgrade are a violation
+/// of AON-02.
 pub fn pending_throughout(history: &History, start: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, start)?;
     let passed = passed_after_upgrade(history);
@@ -225,12 +229,13 @@ pub fn migrated(live: &Live) -> Ruling {
     none(migrating(live).map(|found| deviates(STILL_MIGRATING, found)))
 }
 
-/// Under any PodGang names; see [`differences`].
+/// Requires that the expected gangs and pods exist, under any PodGang names, as [`differences`] defines it.
 pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     without_faults(differences(live, set, gangs))
 }
 
-/// A PodClique that was scaled in kept as many bound pods as it has replicas, every other one all of them.
+/// Requires that pods keep their binding: as many as there are replicas for a PodClique that was scaled in,
+/// and all pods of every other PodClique.
 pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], after: &[Gang]) -> Ruling {
     let (was, now) = (history.before(part.start), history.before(part.end));
     let bound = |live: &Live, clique: &str| -> BTreeSet<(String, String)> {

@@ -1,4 +1,4 @@
-//! The order of events by resourceVersion: all kinds of the local cluster share one etcd.
+//! Checks of the order of events by resourceVersion, because all kinds of the local cluster share one etcd.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ pub(super) const UNGATED_BEFORE_INITIALIZED: Code = Code::new("ungated-before-in
 pub(super) const FOREIGN_GATE_REMOVED: Code = Code::new("foreign-gate-removed");
 const UNGATED_WITHOUT_GROUP: Code = Code::new("ungated-without-group");
 
-/// The first pod of each PodGang lost its gate after the PodGang and its gang resources were created and
-/// `Initialized` became True (GANG-07). Returns `NotReached` if no pod lost its gate.
+/// Requires that the first pod of each PodGang is ungated after the PodGang and its gang resources are
+/// created and `Initialized` is True (GANG-07). Returns `NotReached` if no pod was ungated.
 pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Release)).collect();
@@ -33,7 +33,7 @@ pub fn release(history: &History, gangs: &[Gang]) -> Ruling {
     }
 }
 
-/// The order is PodGang, gang resources with parents first, `Initialized` (GANG-22).
+/// Requires this order: the PodGang, its gang resources with parents first, and `Initialized` (GANG-22).
 pub fn creation(history: &History, gangs: &[Gang]) -> Ruling {
     let violations: Vec<_> =
         gangs.iter().filter_map(|gang| out_of_order(history, gang, Steps::Creation)).collect();
@@ -64,16 +64,17 @@ type Step<'a> = (String, Option<Version<'a>>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Steps {
-    /// All steps except the last.
+    /// All steps except the last one.
     Creation,
-    /// The last step: the first pod loses its gate.
+    /// The last step, in which the first pod is ungated.
     Release,
 }
 
+/// Finds the first checked step that happened before a step that must precede it, or without it.
 fn out_of_order(history: &History, gang: &Gang, checked: Steps) -> Option<Violation> {
     let (expectations, pod_gang) = (schedulers::of(history.header.target), gang.name.as_str());
     let resources = expected(history, gang);
-    // A shared gang resource counts as created once it has the parts that this PodGang's pods name.
+    // A shared gang resource counts as created once it has the subgroups that the pods of this PodGang name.
     let members: Vec<_> = first_ungated(history).map(|version| version.pod()).collect();
     let is_complete = |found: &Version<'_>| {
         let mut members = members.iter().filter(|pod| pod.pod_gang() == Some(pod_gang));
@@ -129,7 +130,8 @@ fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
     })
 }
 
-/// A surplus pod names no gang resource, and must wait for that of its PodGang (GANG-07).
+/// Requires that no pod is ungated before its gang resource exists (GANG-07). A surplus pod, which names
+/// none, must wait for the gang resource of its PodGang.
 pub fn no_pod_before_its_group(history: &History) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let Some(of_pods) = expectations.kinds().last().copied() else { return Ok(()) };
@@ -187,7 +189,7 @@ mod tests {
         if gated { testing::gated(pod) } else { pod }
     }
 
-    /// G PodGang, W Workload, P PodGroup, I Initialized=True, C pod created, U pod ungated.
+    /// Steps: G PodGang, W Workload, P PodGroup, I Initialized=True, C pod created, U pod ungated.
     fn story(steps: &str) -> History {
         let steps = steps.chars().map(|step| match step {
             'G' => pod_gang("False"),
@@ -257,7 +259,7 @@ mod tests {
         }
     }
 
-    /// A PodGroup of the PodCliqueSet gets its part for a PodGang when that PodGang is created.
+    /// A PodGroup of the PodCliqueSet gets its subgroup for a PodGang when that PodGang is created.
     #[rstest::rstest]
     #[case::part_added_in_time(&["base"], &["base", "leaf"], true, true)]
     #[case::part_existed_before(&["base", "leaf"], &["base", "leaf"], false, true)]

@@ -1,5 +1,5 @@
-//! A domain is a value of the level's node label. Every binding in the history counts, not only the final
-//! placement.
+//! Checks of topology domains. A domain is a value of the level's node label. Every binding in the history
+//! counts, not only the final placement.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +22,16 @@ struct Placement<'a> {
     domain: Option<&'a str>,
 }
 
-/// A node's domain, from its last labels before the entry `until`. A node may move to another domain.
+/// Returns a node's domain from its last labels before the entry `until`, because a node may move to another
+/// domain.
 pub(super) fn domain<'a>(history: &'a History, until: usize, node: &str, key: &str) -> Option<&'a str> {
     let mut all = history.of("Node").filter(|version| version.name() == node);
     let first = all.next()?;
     all.take_while(|version| version.index < until).last().unwrap_or(first).label(key)
 }
 
-/// Returns `NotReached` if there is none, because then no domain can be compared.
+/// Returns the placements of the chosen pods, or `NotReached` if there are none, because then no domain can
+/// be compared.
 fn placements<'a>(
     history: &'a History,
     key: &str,
@@ -50,7 +52,8 @@ fn placements<'a>(
     }
 }
 
-/// Returns `NotReached` if no chosen pod was ever bound.
+/// Requires that all chosen pods were bound in one domain. Returns `NotReached` if no chosen pod was ever
+/// bound.
 pub fn in_one_domain<'a>(
     history: &'a History,
     key: &str,
@@ -87,7 +90,8 @@ pub fn clique_in_one_domain(history: &History, clique: &str, key: &str) -> Rulin
     in_one_domain(history, key, clique, |pod| pod.pod_clique() == Some(clique))
 }
 
-/// Each scaling-group replica may be in a different domain (TOPO-05).
+/// Requires that each scaling-group replica is in one domain (TOPO-05). Different replicas may be in
+/// different domains.
 pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
@@ -108,7 +112,7 @@ pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> R
     })
 }
 
-/// Base and scaled PodGangs of a PodCliqueSet replica count together (TOPO-12).
+/// Requires that each PodCliqueSet replica, with its base and scaled PodGangs, is in one domain (TOPO-12).
 pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for gang in gangs {
@@ -119,7 +123,8 @@ pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) 
     })
 }
 
-/// Only placements at the entry `until` count, because a PodGang may be recreated elsewhere.
+/// Requires that the chosen pods are in one domain at the entry `until`. Earlier placements do not count,
+/// because a PodGang may be recreated elsewhere.
 pub fn together(
     history: &History,
     until: usize,
@@ -148,7 +153,7 @@ pub fn together(
     }
 }
 
-/// `TestContext::domain` of `conformance_driver` labels nodes with it.
+/// Returns the domain's full name, with which `TestContext::domain` of `conformance_driver` labels nodes.
 pub fn domain_named(history: &History, short: &str) -> String {
     format!("{}-{short}", history.header.namespace)
 }
@@ -165,7 +170,8 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
     }))
 }
 
-/// TOPO-11. Returns `NotReached` if every node has the level's label.
+/// Requires that no pod of the gang was bound to a node without the level's label (TOPO-11). Returns
+/// `NotReached` if every node has the label.
 pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
     never_where(history, gang, &UNLABELLED_NODE, &format!("without the label {key}"), |node| {
         node.label(key).is_none()
@@ -220,7 +226,8 @@ mod tests {
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
     }
 
-    /// Nodes 1 and 2 in rack a, 3 in rack b, 4 in none; pods of cliques a and b are bound as listed.
+    /// Records nodes 1 and 2 in rack a, node 3 in rack b, and node 4 in none. Pods of cliques a and b are
+    /// bound as listed.
     fn history(bound: &[(&str, &str)]) -> History {
         let nodes =
             [node("1", Some("ns-a")), node("2", Some("ns-a")), node("3", Some("ns-b")), node("4", None)];

@@ -26,7 +26,8 @@ fn released(history: &History) -> impl Iterator<Item = Version<'_>> {
     ungated.filter(move |version| seen.insert(version.uid().to_owned()))
 }
 
-/// A pod that may join its group later has the membership when it is released (GANG-05).
+/// Requires that pods are created with the right labels, gates, scheduler and membership (GANG-05). A pod
+/// that may join its gang resource later must have the membership when it is ungated.
 pub fn created_as_specified(history: &History, set: &str, gangs: &[Gang]) -> Ruling {
     let mut has_pods = false;
     let violations: Vec<_> = created(history)
@@ -66,7 +67,7 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX).and_then(|index| index.parse().ok())
 }
 
-/// The PodGroup that a pod still has to name, if it was allowed to be created without one.
+/// Returns the PodGroup that a pod still has to name, if the pod may be created without its membership.
 fn late_and_missing(pod: Pod<'_>, target: Target, gangs: &[Gang]) -> Option<Name> {
     let expectations = schedulers::of(target);
     let ((gang, group), index) = (gang_and_group(pod, gangs)?, index(pod)?);
@@ -122,17 +123,17 @@ fn label_fault(pod: Pod<'_>, gang: &Gang) -> Option<String> {
         .then(|| format!("label {} {}, want {}", names::POD_GANG, found.unwrap_or("absent"), gang.name))
 }
 
-/// Or the label of a pod that none owns.
+/// Returns the uid of the pod's PodClique, or the label of a pod that no PodClique owns.
 fn owning_clique<'a>(version: &Version<'a>) -> Option<&'a str> {
     let owner = owners(version.object).iter().find(|owner| owner["kind"] == "PodClique");
     let uid = owner.and_then(|owner| owner["uid"].as_str());
     uid.or_else(|| version.pod().pod_clique())
 }
 
-/// Hostnames contain the index (GANG-18). A terminating or finished pod no longer occupies it. A recreated
-/// PodClique is another one.
+/// Requires that the indexes of a PodClique's pods are unique, because hostnames contain the index (GANG-18).
+/// A terminating or finished pod no longer occupies its index. A recreated PodClique is another PodClique.
 pub fn indexes_are_unique(history: &History) -> Ruling {
-    // By the owner as created: an orphaned pod still occupies its index.
+    // Use the owner at creation, because an orphaned pod still occupies its index.
     let mut cliques: BTreeMap<&str, &str> = BTreeMap::new();
     let mut holders: BTreeMap<(&str, &str), Version<'_>> = BTreeMap::new();
     let mut reported = BTreeSet::new();
@@ -189,7 +190,8 @@ mod tests {
         assert!(matches!(ruling("Running"), Err(Broken::Violated(_))));
     }
 
-    /// One PodClique of 2 pods, minimum 1; a scaling group of one 1-pod clique, with one scaled replica.
+    /// Returns the gangs of a PodClique of 2 pods with minimum 1, and of a scaling group of one 1-pod clique
+    /// with one scaled replica.
     fn gangs() -> Vec<Gang> {
         expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 2, "minAvailable": 1}}, {"name": "b", "spec": {"replicas": 1}}],
@@ -328,7 +330,8 @@ mod tests {
         let recreated = |story: Story| story.deleted(clique("before")).added(clique("since"));
         let (old, new) = (pod_of("x", first), pod_of("y", second));
         let created = Story::flat().added(clique("before"));
-        // The garbage collector has not yet deleted the old pod, or the operator creates it too late.
+        // Either the garbage collector has not deleted the old pod yet, or the operator creates the old pod
+        // too late.
         let stays = recreated(created.clone().added(old.clone())).added(new.clone());
         let is_late = recreated(created).added(new).added(old);
         for story in [stays, is_late] {

@@ -1,6 +1,7 @@
-//! A condition may be out of date: kube-scheduler 1.37 sets PodGroupInitiallyScheduled to False again while
-//! surplus pods wait, and Volcano never removes one. So conditions of gang resources do not count while the
-//! minimum is bound. Of two contradicting ones, only the later counts.
+//! The refusals of a gang by its scheduler. A condition may be out of date: kube-scheduler 1.37 sets
+//! PodGroupInitiallyScheduled to False again while surplus pods wait, and Volcano never removes a condition.
+//! So conditions of gang resources do not count while the minimum is bound. Of two contradicting conditions,
+//! only the later one counts.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use conformance_history::{Change, History, Version, list, text};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The refusals of a gang in order, each with the version of the pod or gang resource that reports it.
+/// Returns the refusals of a gang in order, each with the version of the pod or gang resource that reports
+/// it.
 pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a Value)> {
     let expectations = schedulers::of(history.header.target);
     let overridden_by = expectations.overrides_refusal();
@@ -64,8 +66,8 @@ fn is_refused_pod(condition: &Value) -> bool {
         && condition["reason"] != "SchedulingGated"
 }
 
-/// Within one second, which is the precision of condition times, the one that changed in this version is
-/// newer.
+/// Whether a later condition overrides the refusal. Condition times have a precision of one second. Within
+/// the same second, the condition that changed in this version is newer.
 fn is_overridden(refusal: &Value, type_: &str, status: &Value, previous: Option<&Value>) -> bool {
     let is_true = |condition: &&Value| condition["type"] == type_ && condition["status"] == "True";
     let Some(override_) = list(&status["conditions"]).iter().find(is_true) else { return false };

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::{Shown, none, violation};
 
-/// The prefix of the arguments of the waiting init container, one for each parent clique.
+/// The prefix of the arguments of the waiting init container. Each parent clique has one argument.
 const PARENT: &str = "--podcliques=";
 
 const WRONG_INIT_CONTAINER: Code = Code::new("wrong-init-container");
@@ -48,7 +48,8 @@ fn waited_for(container: &Value) -> Vec<Parent> {
     all
 }
 
-/// An invariant checks the rest of the template (START-01).
+/// Requires that pods have the waiting init container for their parent cliques (START-01). An invariant
+/// checks the rest of the template.
 pub fn pods_wait(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let containers = list(&version.object["spec"]["initContainers"]);
@@ -102,7 +103,8 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
     }))
 }
 
-/// At the same time, and of the same generation (START-04, START-07).
+/// Requires that enough pods of the parent cliques, of the same generation, were Ready at the same time
+/// before a pod started (START-04, START-07).
 pub fn parents_first(history: &History, set: &str, created_within: Range<usize>) -> Ruling {
     let waiting = created(history, set)?.into_iter();
     let waiting = waiting.filter(|(pod, parents)| !parents.is_empty() && created_within.contains(&pod.index));
@@ -118,14 +120,16 @@ pub fn parents_first(history: &History, set: &str, created_within: Range<usize>)
     }))
 }
 
-/// The entry of the first deletion of the last termination before this pod was created, if any.
+/// Returns the entry of the first deletion of the last termination before this pod was created, if there was
+/// a termination.
 fn generation_start(history: &History, set: &str, pod: Version<'_>) -> Option<usize> {
     let index = pod.label(names::REPLICA_INDEX)?.parse().ok()?;
     let terminations = terminations(history, &Scope::Replica { set: set.into(), index });
     terminations.iter().map(|termination| termination.started.index).filter(|start| *start < pod.index).max()
 }
 
-/// At some event `within` these entries. Only pods created after `start` count.
+/// Whether the parents were ready at some event `within` these entries. Only pods created after `start`
+/// count.
 fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
     let (mut created, mut ready) = (BTreeMap::new(), BTreeMap::new());
     for version in history.pods().take_while(|version| version.index < within.end) {
@@ -147,7 +151,8 @@ fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, par
     false
 }
 
-/// Nothing is checked without `from`; without `to`, the range is open (START-06).
+/// Requires that no pod of the clique starts between the entries (START-06). Without `from`, nothing is
+/// checked; without `to`, the range is open.
 pub fn none_starts(history: &History, clique: &str, from: Option<usize>, to: Option<usize>) -> Ruling {
     let within = from.unwrap_or(usize::MAX)..to.unwrap_or(usize::MAX);
     let mut seen = BTreeSet::new();
@@ -184,8 +189,8 @@ pub fn token_in_one_container(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Only pods of its own namespace, apart from what Kubernetes grants to every account. For a mark
-/// `{"account", "rules", "elsewhere", "ofAll"}`.
+/// Requires that the service account may only read pods of its own namespace, apart from what Kubernetes
+/// grants to every account. The mark is `{"account", "rules", "elsewhere", "ofAll"}`.
 pub fn minimal_permissions(mark: &Mark) -> Ruling {
     let rules = list(&mark.detail["rules"]);
     let of_all = list(&mark.detail["ofAll"]);

@@ -4,7 +4,7 @@ use rstest::rstest;
 use super::*;
 use crate::message;
 
-/// Clique `b` starts after `a`, of which 2 are needed.
+/// Returns a PodCliqueSet in which clique `b` starts after `a`, of which 2 pods must be Ready.
 fn pcs(name: &str, order: &str) -> Value {
     let clique = |name: &str| json!({"name": name, "spec": {"replicas": 3, "minAvailable": 2}});
     json!({"kind": "PodCliqueSet", "metadata": {"name": name}, "spec": {"replicas": 1, "template": {
@@ -67,7 +67,7 @@ fn a_hash_that_depends_on_the_startup_order_is_a_violation() {
     assert!(message(check("g")).contains("without a startup order"));
 }
 
-/// A pod of a clique of `w-0` on a node; Ready, or with started containers.
+/// Returns a pod of a clique of `w-0` on a node, Ready or with started containers.
 fn bound(name: &str, clique: &str, ready: bool, started: bool) -> Value {
     let mut pod = object("Pod", name);
     let labels = json!({names::PART_OF: "w", names::REPLICA_INDEX: "0", names::POD_CLIQUE: clique});

@@ -1,7 +1,7 @@
-//! What PodCliques report about the PodCliques that their containers wait for (START-09).
+//! Checks of what PodCliques report about the PodCliques that their containers wait for (START-09).
 //!
-//! The operator chooses the condition and its wording. The message must contain the name of the PodClique,
-//! the number of its Ready pods, and the number required.
+//! The operator chooses the condition and its wording. The message must contain the name of the awaited
+//! PodClique, the number of its Ready pods, and the required number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::{none, patience, violation};
 const WAIT_NOT_REPORTED: Code = Code::new("startup-wait-not-reported");
 const WAIT_STILL_REPORTED: Code = Code::new("startup-wait-still-reported");
 
-/// A PodClique with a bound pod that has not started, and one of its parents with too few Ready pods.
+/// A PodClique with a bound pod that has not started, and a parent PodClique with too few Ready pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
     pub clique: String,
@@ -112,7 +112,8 @@ impl Fault {
     }
 }
 
-/// Returns `NotReached` if no pod ever waited (START-09).
+/// Requires that PodCliques report their waits in time (START-09). Returns `NotReached` if no pod ever
+/// waited.
 pub fn waits_are_reported(history: &History, set: &str) -> Ruling {
     let parents = parents(history.submitted(set)?);
     let mut live = Live::default();
@@ -181,7 +182,7 @@ mod tests {
 
     const END: MarkName = MarkName::of_case("end");
 
-    /// Clique `b` starts after two pods of `a`.
+    /// Returns a PodCliqueSet in which clique `b` starts after two pods of `a`.
     fn pcs() -> Value {
         let clique = |name: &str, pods: usize| json!({"name": name, "spec": {"replicas": pods}});
         json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
@@ -204,7 +205,7 @@ mod tests {
         pclq
     }
 
-    /// One of the two required pods is Ready.
+    /// Records that one of the two required pods is Ready.
     fn one_of_two_ready() -> Story {
         let story = Story::flat().submitted(pcs()).added(clique_reporting("")).added(pod("p", "w-0-a", true));
         story.added(pod("q", "w-0-a", false)).added(pod("c", "w-0-b", false))

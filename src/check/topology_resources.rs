@@ -1,6 +1,5 @@
-//! Only the target's entry in a binding's status is checked, and the condition only if that entry alone
-//! determines it.
-//! checked. The condition is checked only if that entry alone determines it.
+//! Checks of topology resources and of the status of a ClusterTopologyBinding. Only the target's entry in the
+//! status is checked. The condition is checked only if this entry alone determines it.
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -23,13 +22,14 @@ const FOREIGN_OBJECT_TOUCHED: Code = Code::new("foreign-object-touched");
 const DELETED_BEFORE_BINDING: Code = Code::new("deleted-before-binding");
 const OUTLIVED_BINDING: Code = Code::new("outlived-binding");
 
-/// Returns `NotReached` if the target has none.
+/// Returns the kind of topology resources, or `NotReached` if the target has none.
 pub fn kind(target: Target) -> Result<&'static str, Broken> {
     let none = || Broken::NotReached(format!("{target} has no topology resources"));
     schedulers::of(target).topology_kind().ok_or_else(none)
 }
 
-/// The status of the binding reports them as in sync (TOPO-09).
+/// Requires that the topology resources match the binding (TOPO-09), and that the status of the binding
+/// reports them as in sync.
 pub fn match_binding(history: &History, live: &Live, binding: &str) -> Ruling {
     let target = history.header.target;
     kind(target)?;
@@ -43,7 +43,7 @@ pub fn match_binding(history: &History, live: &Live, binding: &str) -> Ruling {
     reports_in_sync(history, live, binding)
 }
 
-/// If all entries are in sync, the condition is False.
+/// Requires that the target's entry is in sync. If all entries are in sync, the condition must be False.
 pub fn reports_in_sync(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
     let entries = found["status"]["schedulerTopologyStatuses"].as_array().into_iter().flatten();
@@ -126,7 +126,8 @@ pub fn never_created_for(history: &History, binding: &str) -> Ruling {
     }))
 }
 
-/// The operator does not own it, so it was never changed or deleted before the entry `until` (TOPO-17).
+/// Requires that a topology resource of another owner was never changed or deleted before the entry `until`
+/// (TOPO-17).
 pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let mut versions = history.of(kind).filter(|version| version.uid() == uid && version.index < until);
@@ -196,7 +197,7 @@ mod tests {
 
     const NAME: &str = "rows";
 
-    /// A binding with one level, with one status entry per scheduler.
+    /// Returns a binding with one level, and with one status entry per scheduler.
     fn binding(statuses: &[(&str, bool, &str)], drift: &str) -> Value {
         let mut binding = object(BINDING, NAME);
         binding["spec"] = json!({"levels": [{"domain": "rack", "key": names::RACK}]});

@@ -1,4 +1,4 @@
-//! What an operator does while the API of its gang resources is missing.
+//! The behavior of an operator while the API of its gang resources is missing.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::{Shown, ensure, none, violation};
 const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
 const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
 
-/// A pod of the target's scheduler without a scheduling group was always gated and never bound (KUBE-16). For
-/// workloads whose pods all belong to the hard gang.
+/// Requires that every pod of the target's scheduler without a scheduling group is gated and unbound
+/// (KUBE-16), for workloads whose pods all belong to the hard gang.
 ///
-/// A relist shows a loose pod even after an interrupted watch, because a pod's scheduling group never
-/// changes.
+/// An interrupted watch does not matter. The scheduling group of a pod never changes, so a relist also shows
+/// an ungated pod without one.
 pub fn no_loose_pods(history: &History) -> Ruling {
     let scheduler = history.header.target.backend();
     let of_target = |version: &Version<'_>| version.object["spec"]["schedulerName"] == scheduler;

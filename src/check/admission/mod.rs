@@ -1,5 +1,5 @@
-//! The answers of admission, and the objects that refused requests left behind. An attempt without a mark was
-//! not sent and is not checked.
+//! Checks of the replies of admission, and of the objects after refused requests. An attempt without a mark
+//! was not sent, so it is not checked.
 
 mod missing_apis;
 mod objects;

@@ -17,7 +17,7 @@ const CREATED_THOUGH_REFUSED: Code = Code::new("created-though-refused");
 const RECREATED: Code = Code::new("recreated");
 const NOT_DELETED: Code = Code::new("not-deleted");
 
-/// A refused create left no object of any kind (ADM-05).
+/// Requires that a refused create left no object of any kind (ADM-05).
 pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut violations = Vec::new();
     for attempt in attempts {
@@ -37,7 +37,8 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
     none(violations)
 }
 
-/// Also labels and annotations of the PodCliqueSet. Controllers may change the status (ADM-05).
+/// Requires that refused updates changed nothing of the PodCliqueSet but its status, including labels and
+/// annotations (ADM-05).
 pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let Some(stored) = before.get("PodCliqueSet", pcs) else {
@@ -91,7 +92,7 @@ pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     }))
 }
 
-/// Returns `NotReached` if it never existed.
+/// Requires that the object is deleted at the end. Returns `NotReached` if it never existed.
 pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     if history.named(kind, name).next().is_none() {
         return Err(Broken::NotReached(format!("{kind} {name} never existed")));
@@ -103,7 +104,8 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     }))
 }
 
-/// Objects of the backend lack Grove's labels, but their names start with that of the PodCliqueSet.
+/// Whether an object belongs to the PodCliqueSet. Gang resources lack Grove's labels, but their names start
+/// with the PodCliqueSet's name.
 fn belongs(object: &Value, pcs: &str) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();

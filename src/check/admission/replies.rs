@@ -7,7 +7,7 @@ use crate::{none, violation};
 
 const WRONG_ANSWER: Code = Code::new("unexpected-answer");
 
-/// Violations are reported before attempts that were not sent.
+/// Checks the reply to each attempt. Violations are reported before attempts that were not sent.
 pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     let mut violations = Vec::new();
     let mut not_sent = None;
@@ -25,7 +25,7 @@ pub fn answers(history: &History, attempts: &[Attempt]) -> Ruling {
     not_sent.map_or(Ok(()), Err)
 }
 
-/// Another clause covers whether an attempt is refused.
+/// Checks the words of the refusals. Another clause covers whether an attempt is refused.
 pub fn refusals_contain_words(history: &History, attempts: &[Attempt]) -> Ruling {
     let is_refused = |attempt: &&Attempt| reply_to(history, attempt).map_or(true, |reply| reply.is_refused());
     let refused: Vec<_> = attempts.iter().filter(is_refused).copied().collect();

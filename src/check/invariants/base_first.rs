@@ -1,4 +1,4 @@
-//! Scaled PodGangs wait for their base (AON-06).
+//! Requires that scaled PodGangs wait for their base PodGang (AON-06).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_BEFORE_BASE;
 use crate::{Shown, none, violation};
 
-/// Bindings before the clique was last created do not count. Idle cliques are excluded. A pod that was
-/// released while its base was bound may be bound after that base was terminated, because a gate cannot be
-/// put back.
+/// Requires that scaled pods are bound only after the base. Bindings before the last creation of a base
+/// clique do not count, and idle cliques are excluded. A pod that was ungated while its base was bound may be
+/// bound after the base was terminated, because a removed gate cannot be restored.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();
@@ -90,7 +90,7 @@ fn is_scaled(version: &Version<'_>, pcs: &Value) -> bool {
     own.is_some_and(|group| replica >= count(&group["minAvailable"]).unwrap_or(1))
 }
 
-/// Also of replicas that were added later.
+/// Returns the base PodGang of a replica, including replicas that were added later.
 fn base(pcs: &Value, replica: usize) -> Option<Gang> {
     let mut grown = pcs.clone();
     grown["spec"]["replicas"] = (replica + 1).into();

@@ -15,13 +15,13 @@ const OVER_CAPACITY: Code = Code::new("over-capacity");
 #[derive(Default)]
 struct Load<'a> {
     allocatable: Option<Amounts<'a>>,
-    /// Requests and scheduler of each pod, by uid.
+    /// Requests and scheduler of each pod, by the pod's uid.
     pods: BTreeMap<&'a str, (Amounts<'a>, &'a str)>,
 }
 
-/// When a pod is bound, all requests on its node fit, including canaries. Not a violation: unknown
-/// allocatable resources, a node that shrinks below its load, and pods of several schedulers, which learn of
-/// each other's bindings late.
+/// Requires that all requests on a node fit when a pod is bound, including those of canaries. These are not
+/// violations: unknown allocatable resources, a node that shrinks below its load, and pods of several
+/// schedulers, which see each other's bindings late.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let mut nodes: BTreeMap<&str, Load<'_>> = BTreeMap::new();
     let mut with_containers: BTreeMap<&str, &Value> = BTreeMap::new();
@@ -34,7 +34,8 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 nodes.entry(version.name()).or_default().allocatable = allocatable;
             }
             "Pod" => {
-                // A compact history omits unchanged fields, so it contains the containers of a pod only once.
+                // A compact history contains the containers of a pod only once, because it omits unchanged
+                // fields.
                 if !version.object["spec"]["containers"].is_null() {
                     with_containers.insert(version.uid(), version.object);
                 }

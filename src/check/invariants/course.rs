@@ -6,7 +6,8 @@ use conformance_facts::generations::terminations;
 use conformance_history::{Change, History, Version, controller, count, text};
 use serde_json::Value;
 
-/// Ordered by resourceVersion across all kinds, because watches of different kinds deliver in any order.
+/// A history with its versions in the order of their resourceVersions, because watches of different kinds
+/// deliver in any order.
 pub(super) struct Course<'a> {
     pub(super) history: &'a History,
     pub(super) versions: Vec<Version<'a>>,
@@ -17,8 +18,9 @@ impl<'a> Course<'a> {
         Self { history, versions: history.as_written() }
     }
 
-    /// The index of the first deletion, and the name prefix of the replica's cliques. Without a termination
-    /// delay of its own, a PodCliqueSet is only updated, which may look like a termination.
+    /// Returns the index of the first deletion of each termination, and the name prefix of the replica's
+    /// cliques. Only PodCliqueSets with a termination delay count. Others are only updated, which may look
+    /// like a termination.
     pub(super) fn termination_starts(&self) -> BTreeMap<usize, String> {
         let is_delayed = |pcs: &&Value| !pcs["spec"]["template"]["terminationDelay"].is_null();
         let all = self.history.header.submitted.values().filter(is_delayed).flat_map(|pcs| {
@@ -44,7 +46,8 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Other pods do not wait for them, and units are complete without them (AUTO-06).
+/// PodCliques and scaling groups that are scaled to 0. Other pods do not wait for them, and units are
+/// complete without them (AUTO-06).
 #[derive(Default)]
 pub(super) struct Idle<'a> {
     cliques: BTreeSet<&'a str>,
@@ -65,7 +68,8 @@ impl<'a> Idle<'a> {
         }
     }
 
-    /// Whether a PodClique is scaled to 0, or belongs to a scaling group that is: `<group>-<index>-…`.
+    /// Whether a PodClique is scaled to 0, or belongs to a scaling group that is. Members are named
+    /// `<group>-<index>-…`.
     pub(super) fn has(&self, clique: &str) -> bool {
         let is_member = |group: &&str| {
             let rest = clique.strip_prefix(*group).and_then(|rest| rest.strip_prefix('-'));

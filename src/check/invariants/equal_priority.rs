@@ -1,4 +1,4 @@
-//! No pod of a gang is evicted for gangs of equal or lower priority (PRE-06).
+//! Requires that no pod of a gang is evicted for gangs of equal or lower priority (PRE-06).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,13 @@ use super::course::{Course, is_groves_pod};
 use crate::preemption::{EVICTED_FOR_EQUAL, is_preempted};
 use crate::{Shown, none, violation};
 
-/// A history has no PriorityClasses: only priorities of pods, or else names of classes, can be compared.
+/// Priority classes. A history has no PriorityClasses, so only the priorities of pods or the names of classes
+/// can be compared.
 #[derive(Default)]
 struct Classes<'a> {
-    /// By name of the PodGang.
+    /// By the name of the PodGang.
     of_gangs: BTreeMap<&'a str, &'a str>,
-    /// By uid of the pod.
+    /// By the uid of the pod.
     of_pods: BTreeMap<&'a str, &'a str>,
 }
 
@@ -29,13 +30,14 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// The pod's own class, or else that of its PodGang. `None` without a class.
+    /// Returns the pod's own class or, without one, the class of its PodGang.
     fn of(&self, pod: &Version<'a>) -> Option<&'a str> {
         let of_gang = || self.of_gangs.get(pod.pod().pod_gang()?);
         self.of_pods.get(pod.uid()).or_else(of_gang).copied()
     }
 
-    /// `None` if its class is not that of its PodGang: which one counts depends on the scheduler.
+    /// Returns the priority of the pod, or `None` if the classes of the pod and its PodGang differ, because
+    /// the scheduler then determines which one counts.
     fn value(&self, pod: &Version<'a>) -> Option<i64> {
         let own = self.of_pods.get(pod.uid())?;
         let of_gang = self.of_gangs.get(pod.pod().pod_gang()?)?;
@@ -43,8 +45,8 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// Not applicable if no pod of another gang waits, or one that is not Grove's: the history then lacks the
-/// preemptor or its priority.
+/// Requires that evictions respect priorities. Not decided if no pod of another gang waits, or if a waiting
+/// pod is not Grove's, because the history then lacks the preemptor or its priority.
 pub(super) fn is_respected(course: &Course<'_>) -> Ruling {
     let mut classes = Classes::default();
     let mut waiting: BTreeMap<&str, Version<'_>> = BTreeMap::new();
@@ -108,7 +110,7 @@ mod tests {
         json!({"kind": "PodGang", "metadata": {"name": name}, "spec": {"priorityClassName": class}})
     }
 
-    /// A pod of the PodGang of this name.
+    /// Returns a pod of the PodGang with this name.
     fn pod(gang: &str, node: Option<&str>) -> Value {
         let labels = json!({names::POD_GANG: gang});
         let metadata = json!({"name": format!("pod-of-{gang}"), "labels": labels});
@@ -116,12 +118,12 @@ mod tests {
         owned(pod, "PodClique", gang)
     }
 
-    /// The pod of gang `low` runs.
+    /// Records that the pod of gang `low` runs.
     fn running() -> Story {
         Story::whole().added(gang("low", Some("low"))).added(pod("low", Some("n")))
     }
 
-    /// Another gang of this class waits.
+    /// Records that another gang of this class waits.
     fn waiting(class: Option<&str>) -> Story {
         running().added(gang("other", class)).added(pod("other", None))
     }

@@ -1,5 +1,5 @@
-//! The rules of KAI's admission webhook (KAI-11), which the suite does not run: KAI v0.17.0,
-//! `pkg/apis/scheduling/v2alpha2`. What the webhook only warns about is no rule.
+//! The rules of KAI's admission webhook (KAI-11), because the suite does not run the webhook. Source: KAI
+//! v0.17.0, `pkg/apis/scheduling/v2alpha2`. Conditions for which the webhook only warns are no rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,8 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A rule: its message, whether it applies only on creation, its source in KAI, and the test that refuses.
+/// A rule: its message, whether it applies only on creation, its source in KAI, and a function that is true
+/// for a violation.
 type Rule = (&'static str, bool, &'static str, fn(&Tree<'_>) -> bool);
 
 const RULES: [Rule; 10] = [
@@ -136,7 +137,7 @@ mod tests {
         leaf
     }
 
-    /// A parent of two leaves, and a leaf without a parent.
+    /// Returns a spec with a parent of two leaves, and a leaf without a parent.
     fn spec(edit: impl Fn(&mut Value)) -> Value {
         let parent = json!({"name": "p", "minSubGroup": 2});
         let mut spec =
@@ -145,6 +146,7 @@ mod tests {
         spec
     }
 
+    /// Specs with the message of the rule that they violate, if any.
     fn specs() -> Vec<(Value, Option<&'static str>)> {
         let group = |at: usize, group: Value| spec(|spec| spec["subGroups"][at] = group.clone());
         vec![
@@ -203,7 +205,7 @@ mod tests {
         assert_eq!(refusal(&spec, false), None);
     }
 
-    /// Compares with KAI's own code from a checkout.
+    /// Compares the rules with KAI's own code in a checkout.
     #[test]
     #[ignore = "set GROVE_CONFORMANCE_KAI_SOURCE to a checkout of KAI v0.17.0"]
     fn kais_own_webhook_refuses_the_same_specs() {

@@ -35,7 +35,8 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// A PodGang without a backend's label belongs to the default backend, which is unknown here (GANG-04).
+/// Requires that gang resources belong to the backend of their PodGang (GANG-04). A PodGang without a known
+/// backend's label belongs to the default backend, which the history does not show.
 pub(super) fn of_resources(course: &Course<'_>) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();

@@ -61,7 +61,7 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
 #[derive(Default)]
 struct Existing<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
-    /// For each PodClique, the uids of the PodGangs that list it.
+    /// By PodClique, the uids of the PodGangs that list it.
     listing: BTreeMap<&'a str, BTreeSet<&'a str>>,
     deleted: Vec<Version<'a>>,
     groups: BTreeSet<&'a str>,
@@ -91,7 +91,8 @@ impl<'a> Existing<'a> {
         }
     }
 
-    /// A release may race with the deletion of its PodGang.
+    /// Whether a deleted PodGang allowed the pod to be ungated, because the removal of the gate may race with
+    /// the deletion of the PodGang.
     fn was_ready_for(&self, pod: Pod<'_>) -> bool {
         self.deleted.iter().any(|gang| {
             let podgroups = list(&gang.object["spec"]["podgroups"]).iter();
@@ -169,7 +170,8 @@ pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// GANG-07. The PodGang is the one that lists the PodClique, regardless of the pod's labels.
+/// Requires that pods are ungated in order (GANG-07). A pod's PodGang is the one that lists its PodClique,
+/// regardless of the pod's labels.
 pub(super) fn in_order(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     at_release(course, |version, existing| {

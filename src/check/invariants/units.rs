@@ -1,4 +1,4 @@
-//! After every scheduler pass, each unit is bound whole or not at all (AON-02).
+//! Requires that each unit is bound whole or not at all after every scheduler pass (AON-02).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use crate::binding::BOUND_IN_PART;
 use crate::coexistence::has_stand_in;
 use crate::{Shown, none, violation};
 
-/// The resourceVersions at which the barrier's two canaries were bound. An attempt that bound a pod before
-/// the first canary has ended when the second one is bound.
+/// A scheduler pass: the resourceVersions at which its two canaries were bound. An attempt that bound a pod
+/// before the first canary has ended when the second canary is bound.
 struct Pass {
     started: u64,
     ended: u64,
@@ -26,8 +26,8 @@ struct Watched {
     was_whole: bool,
 }
 
-/// After a scheduler pass, a unit has no bound pod unless all its minimums were bound at some time since its
-/// PodCliques were created. Not checked if a stand-in replaces the scheduler.
+/// Requires that, after a scheduler pass, a unit has no bound pod unless all its minimums were bound at some
+/// time since its PodCliques were created. Not checked if a stand-in replaces the scheduler.
 pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     let mut binders = course.history.marks(SharedMark::BoundBy);
@@ -53,7 +53,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
         while let Some(pass) = passes.next_if(|pass| pass.ended < version.revision()) {
             check_units(&pass, &sets, &bound);
         }
-        // No pass follows, so later versions do not matter.
+        // Later versions do not matter, because no pass follows.
         if passes.peek().is_none() {
             break;
         }
@@ -62,7 +62,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
             for watched in sets.values_mut().flatten() {
                 watched.was_whole &= !watched.unit.minimums.iter().any(|(clique, _)| is_terminated(clique));
             }
-            // A terminated unit no longer counts, regardless of the order of its deletions.
+            // A terminated unit no longer counts, regardless of the order in which its objects are deleted.
             let terminated_pods = bound.iter_mut().filter(|(clique, _)| is_terminated(clique));
             left.extend(terminated_pods.flat_map(|(_, pods)| std::mem::take(pods).into_keys()));
         }
@@ -84,7 +84,8 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
                 left.extend(bound.remove(version.name()).unwrap_or_default().into_keys());
                 for watched in sets.values_mut().flatten() {
                     let cliques = || watched.unit.minimums.iter().map(|(clique, _)| clique.as_str());
-                    // A scaling-group replica may be terminated alone; the rest of its gang keeps running.
+                    // A scaling-group replica may be terminated alone, while the rest of its gang keeps
+                    // running.
                     let is_partly_running =
                         cliques().any(|clique| bound.get(clique).is_some_and(|pods| !pods.is_empty()));
                     watched.was_whole &=

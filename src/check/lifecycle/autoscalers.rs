@@ -11,7 +11,8 @@ pub const KIND: &str = "HorizontalPodAutoscaler";
 const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
 const ADOPTED: Code = Code::new("foreign-autoscaler-taken-over");
 
-/// One for each scale configuration in each replica, except those named in `taken`.
+/// Describes faults of the autoscalers: each replica must have one per scale configuration, except for the
+/// objects in `taken`.
 pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
     let set = live.get("PodCliqueSet", name(pcs));
     let wanted: Vec<Scaled> = scaled(pcs).filter(|scaled| !taken.contains(&scaled.name.as_str())).collect();
@@ -42,7 +43,7 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
         format!("has maxReplicas {}, want {}", spec["maxReplicas"], wanted.config["maxReplicas"])
     } else {
         let (given, found) = (list(&wanted.config["metrics"]), list(&spec["metrics"]));
-        // The API server sets a default if the template has none.
+        // If the template has no metrics, the API server sets a default.
         let is_given = given.is_empty()
             || (given.len() == found.len()
                 && given.iter().zip(found).all(|(given, found)| has_given_values(given, found)));
@@ -54,7 +55,7 @@ fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
     Some(format!("{KIND} {} {fault}", name(found)))
 }
 
-/// The API server may write a given number as a string.
+/// Whether the object has all given values. The API server may return a given number as a string.
 fn has_given_values(given: &Value, found: &Value) -> bool {
     match (given, found) {
         (Value::Object(given), Value::Object(found)) => given

@@ -9,18 +9,20 @@ use super::census::Census;
 #[derive(Debug, Clone, Copy)]
 pub struct Breach<'a> {
     pub since: Version<'a>,
-    /// The first event without the breach, or the first deletion of a termination.
+    /// The first event after the breach, or the first deletion of a termination.
     pub until: Option<Version<'a>>,
 }
 
-/// The breaches for which a PodCliqueSet replica, or a scaling-group replica alone, must be terminated.
+/// The breaches for which the operator must terminate a PodCliqueSet replica, or only a scaling-group
+/// replica.
 #[derive(Debug, Default)]
 pub struct Breaches<'a> {
     by_scope: BTreeMap<Scope, Vec<Breach<'a>>>,
 }
 
 impl<'a> Breaches<'a> {
-    /// A scaling-group replica is breached alone if its group still has enough unbreached replicas.
+    /// Finds the breaches of a PodCliqueSet replica and its scaling-group replicas. A scaling-group replica
+    /// is breached alone if its group still has enough other replicas.
     pub fn of(history: &'a History, replica: &SetReplica) -> Self {
         Walk::new(history, replica).breaches(history)
     }
@@ -46,10 +48,10 @@ struct Walk<'a, 'r> {
     replica: &'r SetReplica,
     new_generations: BTreeMap<usize, NewGeneration<'a>>,
     census: Census<'a>,
-    /// By uid. They no longer count, regardless of the order of their deletion.
+    /// Pods of former generations, by uid. They do not count, regardless of the order of their deletion.
     former: BTreeSet<&'a str>,
     was_bound: BTreeSet<String>,
-    /// The cliques that were terminated and are not bound again.
+    /// The cliques that were terminated, and whose new pods are not bound yet.
     recreated: BTreeSet<String>,
     /// The other cliques that were deleted and not created again.
     missing: BTreeSet<String>,
@@ -62,7 +64,8 @@ struct NewGeneration<'a> {
 }
 
 impl<'a, 'r> Walk<'a, 'r> {
-    /// Scaling groups may have had more replicas before.
+    /// Prepares the walk for the largest size of each scaling group, because groups may have had more
+    /// replicas before.
     fn new(history: &'a History, replica: &'r SetReplica) -> Self {
         let most_replicas = |group: &ScalingGroup| {
             let sizes = history.named("PodCliqueScalingGroup", &group.name);
@@ -131,7 +134,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         found
     }
 
-    /// The breach of a deleted clique is over, although its pods may still be running.
+    /// Ends the breach of a deleted clique, although its pods may still be running.
     fn delete(&mut self, clique: Version<'a>) {
         self.was_bound.remove(clique.name());
         if !self.recreated.contains(clique.name()) {
@@ -154,7 +157,8 @@ impl<'a, 'r> Walk<'a, 'r> {
             let mut broken = Vec::new();
             for index in 0..size {
                 let members: Vec<_> = group.replica(index).collect();
-                // Not any(): `is_breached` must be called for each member, because it updates `was_bound`.
+                // `any` would not suffice: `is_breached` must be called for each member, because it updates
+                // `was_bound`.
                 let breached = members.iter().filter(|member| self.is_breached(member)).count() > 0;
                 if breached || members.iter().any(|member| self.missing.contains(&member.name)) {
                     broken.push(index);
@@ -170,7 +174,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         found.set_breached(&self.replica.scope(), is_breached, version);
     }
 
-    /// Whether a clique that had its minimum bound has too few healthy pods. Updates `was_bound`.
+    /// Whether a clique that had its minimum bound now has too few healthy pods. Updates `was_bound`.
     fn is_breached(&mut self, clique: &Clique) -> bool {
         if self.census.bound(&clique.name) >= clique.min {
             self.was_bound.insert(clique.name.clone());
@@ -249,7 +253,8 @@ mod tests {
         assert_eq!(times(again, &pair, &scope()), [(3, Some(7))], "b belongs to the old generation");
     }
 
-    /// One pod per replica; `min` replicas are needed. All are bound, then the pods of `lost` are deleted.
+    /// Records a scaling group with one pod per replica, of which `min` replicas are needed. All pods are
+    /// bound, and then the pods of `lost` are deleted.
     fn group(size: usize, min: usize, lost: &[usize]) -> (Story, SetReplica) {
         let group = json!({"name": "sg", "replicas": size, "minAvailable": min, "cliqueNames": ["b"]});
         let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {

@@ -11,7 +11,7 @@ pub struct Census<'a> {
 }
 
 impl<'a> Census<'a> {
-    /// Adds an event. Returns false if the event changes nothing that is counted.
+    /// Applies an event. Returns false if the event changes nothing that the census counts.
     pub fn apply(&mut self, version: Version<'a>) -> bool {
         let is_there = version.change != Change::Deleted;
         match version.kind() {

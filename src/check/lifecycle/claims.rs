@@ -1,4 +1,4 @@
-//! The ResourceClaims that the pods of a terminated scope share (TERM-20).
+//! Checks of the ResourceClaims that the pods of a terminated scope share (TERM-20).
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const NOT_FREED: Code = Code::new("claim-not-freed");
 const BOUND_AWAY: Code = Code::new("bound-away-from-claim");
 const BOUND_TO_LOST_NODE: Code = Code::new("tied-to-former-devices");
 
-/// A generation without pods passes.
+/// Requires that the pods of a generation share a claim. A generation without pods passes.
 pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling {
     let selected = only_generation(history, scope, generation);
     let has_pods = selected.pods().any(|version| scope.has(version.pod()));
@@ -29,8 +29,8 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
     })
 }
 
-/// Deallocated or deleted, at least for a moment (TERM-20). All pods of that generation must have been
-/// deleted.
+/// Requires that shared claims are deallocated or deleted, at least for a moment, after all pods of the old
+/// generation are deleted (TERM-20).
 pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     let claims = shared(&only_generation(history, scope, 0), scope);
     none(terminations(history, scope).first().into_iter().flat_map(|termination| {
@@ -113,7 +113,7 @@ fn shared(history: &History, scope: &Scope) -> BTreeSet<String> {
     pods.map(named).fold(first, |all, its| all.intersection(&its).cloned().collect())
 }
 
-/// Without those created for this pod alone.
+/// Returns the claims of a pod, except those that were created for this pod alone.
 fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
     list(&pod.0["spec"]["resourceClaims"]).iter().filter_map(|claim| claim["resourceClaimName"].as_str())
 }
@@ -132,7 +132,8 @@ mod tests {
         pod
     }
 
-    /// `a` and `b` run on `n` with a claim. Both are deleted and created again; `b` is deleted last.
+    /// Records that `a` and `b` run on `n` with a claim. Both are deleted and created again; `b` is deleted
+    /// last.
     fn terminated() -> Story {
         Story::flat()
             .added(with_claim(pod("a", None)))

@@ -1,4 +1,4 @@
-//! How conditions change, and how often objects are written (STAT-08, STAT-14).
+//! Checks of how conditions change and how often objects are written (STAT-08, STAT-14).
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ const MESSAGE_CHANGED_TOO_OFTEN: Code = Code::new("message-changed-too-often");
 const REPEATED_WRITES: Code = Code::new("repeated-writes");
 
 const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
-/// Idle objects may be written once in 5 s. The limit is 1 s shorter, because the recorder may see the first
-/// write late.
+/// An idle object may be written once in 5 s. This limit is 1 s shorter, because the recorder may see the
+/// first write late.
 const ONCE_IN: SignedDuration = SignedDuration::from_secs(4);
 
 fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {
@@ -87,7 +87,7 @@ pub fn messages_are_stable(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Between two entries without events to handle (STAT-08).
+/// Requires that objects are not written repeatedly between two entries without events to handle (STAT-08).
 pub fn no_write_loops(history: &History, from: usize, until: usize) -> Ruling {
     let mut writes: BTreeMap<&str, Vec<Version<'_>>> = BTreeMap::new();
     for version in versions(history).filter(|version| (from..until).contains(&version.index)) {

@@ -23,9 +23,9 @@ struct Counted {
     bound: usize,
     healthy: usize,
     ready: usize,
-    /// Pods that match their PodClique.
+    /// Number of pods that match their PodClique.
     current: usize,
-    /// Pods that match the current template of the PodCliqueSet.
+    /// Number of pods that match the current template of the PodCliqueSet.
     new: usize,
 }
 
@@ -79,7 +79,7 @@ fn out_of_bounds(object: &Value, field: &str, least: usize, most: usize) -> Opti
     (found < least || found > most).then(|| format!("{described}: {field} is {found}, want {range}"))
 }
 
-/// As during an update.
+/// Whether the object reports an unknown breach, as during an update.
 fn is_breach_unknown(live: &Live, kind: &str, name: &str) -> bool {
     let breached = live.get(kind, name).and_then(|object| condition(object, BREACHED));
     breached.is_some_and(|breached| breached["status"] == "Unknown")
@@ -113,13 +113,15 @@ pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
         ("scheduledReplicas", tally.scheduled),
         ("availableReplicas", tally.available),
     ];
-    // Upstream's API does not define whether a replica has to be available to count as updated.
+    // Accept a range, because upstream's API does not define whether a replica must be available to count as
+    // updated.
     let updated = out_of_bounds(found, "updatedReplicas", tally.updated, tally.new);
     differences(found, &wanted).into_iter().chain(updated).collect()
 }
 
-/// Upstream's API counts a replica as available if it is not breached, and its operator if `minAvailable`
-/// pods are ready. While the two differ, both are correct.
+/// Compares the counts in the status of a PodCliqueSet with its pods. In upstream's API a replica is
+/// available if it is not breached, and in upstream's operator if `minAvailable` pods are ready. Where the
+/// two differ, both are correct.
 pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     let name = text(&pcs["metadata"]["name"]);
     let Some(found) = live.get("PodCliqueSet", name) else { return is_missing("PodCliqueSet", name) };
@@ -164,7 +166,7 @@ struct Tally {
     scheduled: usize,
     healthy: usize,
     available: usize,
-    /// Available replicas with only new pods.
+    /// Number of available replicas that have only new pods.
     updated: usize,
     new: usize,
 }
@@ -241,7 +243,8 @@ pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
     }))
 }
 
-/// Ready ≤ scheduled ≤ replicas, gated + scheduled ≤ replicas (STAT-01).
+/// Requires that the counts are consistent: ready ≤ scheduled ≤ replicas, and gated + scheduled ≤ replicas
+/// (STAT-01).
 pub fn counts_are_consistent(history: &History) -> Ruling {
     let mut blamed = std::collections::BTreeSet::new();
     none(history.of("PodClique").filter(|version| version.change != Change::Deleted).filter_map(|version| {
@@ -260,8 +263,8 @@ pub fn counts_are_consistent(history: &History) -> Ruling {
     }))
 }
 
-/// A number that changes again within five seconds is not checked, and neither is the state of containers
-/// (STAT-02).
+/// Requires that the status of a clique follows its number of bound pods (STAT-02). A number that changes
+/// again within five seconds is not checked, and neither is the state of containers.
 pub fn binding_is_reported(history: &History, clique: &Clique) -> Ruling {
     let mut census = Census::default();
     let mut changes: Vec<(Version<'_>, usize)> = Vec::new();

@@ -13,7 +13,7 @@ use crate::{Shown, none, violation};
 const WRONG_CONDITIONS: Code = Code::new("wrong-pod-gang-conditions");
 const PHASE_STAYS_PENDING: Code = Code::new("phase-stays-pending");
 
-/// Counts from their creation to the entry `until`.
+/// Returns the PodCliques that had their minimum bound between their last creation and the entry `until`.
 pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<String> {
     let groups: Vec<_> = gangs.iter().flat_map(|gang| &gang.groups).collect();
     let (mut census, mut ever_bound) = (Census::default(), BTreeSet::new());
@@ -31,7 +31,8 @@ pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<S
     ever_bound
 }
 
-/// `Unhealthy` is True if a PodClique in `ever_bound` has fewer healthy pods than its minimum.
+/// Describes wrong conditions of a PodGang. `Unhealthy` must be True if a PodClique in `ever_bound` has fewer
+/// healthy pods than its minimum.
 pub fn faults(live: &Live, gang: &Gang, ever_bound: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("PodGang {} does not exist", gang.name)] };
     let all = |predicate| gang.groups.iter().all(|group| has(live, group, predicate));
@@ -48,7 +49,7 @@ pub fn faults(live: &Live, gang: &Gang, ever_bound: &BTreeSet<String>) -> Vec<St
         .collect()
 }
 
-/// The phase is not Pending if every podgroup has its minimum bound.
+/// Describes a wrong phase: it must not be Pending if every podgroup has its minimum bound.
 pub fn phase_fault(live: &Live, gang: &Gang) -> Option<String> {
     let found = gang.find(live)?;
     let phase = &found["status"]["phase"];
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// A gang of two pods in these states: gated, bound, Ready, broken or terminating.
+    /// Records a gang of two pods in these states: gated, bound, Ready, broken or terminating.
     fn history(states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
         let bound = (0..2).map(|index| worker("w", index, Some("n")));
         recorded(Story::flat().all_added(bound), states, status)

@@ -77,7 +77,7 @@ pub fn has_returned(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     require_members(target, live, gangs)
 }
 
-/// Although some of them would have fit.
+/// Requires that none of the pods is bound, although some of them would fit.
 pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize) -> Ruling {
     let bound: Vec<_> = bindings(history)
         .filter(|version| (from..until).contains(&version.index))
@@ -94,7 +94,8 @@ pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize
     })
 }
 
-/// Gang resources without a size are not checked, nor are names: a new gang resource may have another one.
+/// Requires that the members of gang resources match the PodGang. Gang resources without a size are not
+/// checked, and neither are names, because a new gang resource may have another name.
 fn require_members(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     let expectations = schedulers::of(target);
     let existing: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();

@@ -1,4 +1,4 @@
-//! Predicates of a history about the status, termination, updates and scaling of a PodCliqueSet.
+//! Checks of the status, termination, updates and scaling of a PodCliqueSet.
 
 pub mod autoscalers;
 pub mod breaches;

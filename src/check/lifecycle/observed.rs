@@ -1,4 +1,4 @@
-//! `observedGeneration` in statuses, compared with the work done (STAT-12).
+//! Compares `observedGeneration` in statuses with the completed work (STAT-12).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,8 @@ use crate::{Shown, none, violation};
 
 const OBSERVED_AHEAD: Code = Code::new("observed-ahead");
 
-/// No status reports a generation before it exists, or before its replicas are created and deleted. In the
-/// order of the writes.
+/// Requires that no status reports a generation before it exists, or before its replicas are created and
+/// deleted. Versions are compared in the order of their writes.
 pub fn never_ahead(history: &History, set: &str) -> Ruling {
     let mut census = Census::default();
     let mut indexes = Indexes::default();
@@ -39,8 +39,8 @@ pub fn never_ahead(history: &History, set: &str) -> Ruling {
             std::cmp::Ordering::Greater => Some(format!("metadata.generation is only {generation}")),
             // The status reports an earlier generation, whose requested replicas are not known here.
             std::cmp::Ordering::Less => None,
-            // A generation with the same replicas may leave pods to be replaced, which `observedGeneration`
-            // does not wait for.
+            // Check each number of replicas once. A generation with the same replicas may still have to
+            // replace pods, which `observedGeneration` does not wait for.
             std::cmp::Ordering::Equal => {
                 let wanted = count(&version.object["spec"]["replicas"]);
                 let is_another = done.insert(version.uid(), wanted) != Some(wanted);

@@ -1,5 +1,5 @@
-//! What statuses report about why a gang waits and about failures. The operator chooses the condition and its
-//! wording. The message must contain the reason.
+//! Checks of what statuses report about failures and about why a gang waits. The operator chooses the
+//! condition and its wording, but the message must contain the reason.
 
 use std::collections::BTreeSet;
 
@@ -20,28 +20,28 @@ const FAILURE_NOT_REPORTED: Code = Code::new("failure-not-reported");
 const FAILURE_STILL_REPORTED: Code = Code::new("failure-still-reported");
 const PAUSES_DO_NOT_GROW: Code = Code::new("pauses-do-not-grow");
 
-/// Messages shorter than this many bytes are too unspecific to compare.
+/// Messages shorter than this many bytes are too unspecific for a comparison.
 const SHORTEST_MESSAGE: usize = 12;
 
 #[derive(Debug, Clone)]
 pub enum Why {
-    /// This base PodGang is not bound.
+    /// This base PodGang is not bound yet.
     Base(String),
-    /// On its pods and gang resources.
+    /// The scheduler's messages in conditions of the gang's pods and gang resources.
     Scheduler,
-    /// The API server's message when it refuses to create the pods.
+    /// The API server refuses to create the pods, with this message.
     Refused(String),
-    /// What some pods lack, in any of these terms of schedulers.
+    /// Some pods lack this, in any of these terms of schedulers.
     Lack(&'static [&'static str]),
-    /// This pod has a scheduling gate of someone else.
+    /// This pod has a scheduling gate of a third party.
     Gate { pod: String, gate: &'static str },
     /// This pod waits for a volume for this claim, while another pod of its gang is bound.
     Claim { pod: String, claim: String },
-    /// An object of this name must be created, and one of this owner has the name.
+    /// An object with this name must be created, but an object of this owner already has the name.
     Taken { name: String, owner: &'static str },
 }
 
-/// Lists of texts. A message must contain every text of at least one list.
+/// Lists of strings. A message must contain every string of at least one list.
 type Words = BTreeSet<Vec<String>>;
 
 fn words(history: &History, gang: &Gang, why: &Why) -> Words {
@@ -63,7 +63,8 @@ fn scheduler_messages<'a>(history: &'a History, gang: &Gang) -> impl Iterator<It
     all.filter(|(_, words)| words.len() >= SHORTEST_MESSAGE)
 }
 
-/// A name does not match inside a longer name. A truncated message matches too.
+/// Whether the message contains these words. A name does not match inside a longer name. A truncated message
+/// also matches.
 fn contains_words(message: &str, words: &str) -> bool {
     let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut found = message.match_indices(words).filter(|(at, _)| {
@@ -89,11 +90,12 @@ fn conditions_with<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a
 }
 
 /// How much longer an operator may report the scheduler's first message. Schedulers change their messages
-/// many times a second, and the first one may not name the cause.
+/// many times per second, and the first one may not name the cause.
 const FIRST_MESSAGE_LASTS: SignedDuration = SignedDuration::from_secs(10);
 
-/// Within 5 s, or 15 s for what a pod lacks and for a claim, from when the reason is known ([`Why`]). Returns
-/// `NotReached` if it never was, or if the history ends before the limit.
+/// Requires that the reason is reported in time after it is known ([`Why`]): within 15 s for a lack or a
+/// claim, otherwise within 5 s. Returns `NotReached` if the reason was never known, or if the history ends
+/// before the limit.
 pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
     let since = match why {
         Why::Scheduler => scheduler_messages(history, gang).next().map(|(version, _)| version),
@@ -182,7 +184,8 @@ pub fn is_reported(live: &Live, history: &History, gang: &Gang, why: &Why) -> bo
     live.all().any(|object| !conditions_with(object, gang, &words).is_empty())
 }
 
-/// By a Warning event, and by a condition of the PodGang or the PodCliqueSet.
+/// Requires that the failure is reported by a Warning event, and by a condition of the PodGang or the
+/// PodCliqueSet.
 pub fn failure_reported(history: &History, gang: &Gang, refused: &str) -> Ruling {
     let words: Words = [vec![refused.to_owned()]].into();
     let has_condition =
@@ -211,8 +214,8 @@ pub fn failure_no_longer_reported(history: &History, gang: &Gang, refused: &str,
     no_longer_reported(history, gang, &[vec![refused.to_owned()]].into(), ended, &FAILURE_STILL_REPORTED)
 }
 
-/// The longest pause of the later half is at least twice that of the earlier half. Returns `NotReached` for
-/// fewer than five attempts.
+/// Requires backoff: the longest pause of the later half is at least twice that of the earlier half. Returns
+/// `NotReached` for fewer than five attempts.
 pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
     let pauses: Vec<_> = attempts.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
     if pauses.len() < 4 {

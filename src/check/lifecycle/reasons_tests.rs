@@ -172,7 +172,7 @@ trait Ended {
 }
 
 impl Ended for Story {
-    /// Adds an unrelated object, whose time is the end of the history.
+    /// Adds an unrelated object to advance the end of the history.
     fn mark_end(self) -> Story {
         self.added(object("Node", "late"))
     }

@@ -30,8 +30,8 @@ fn is_of(kind: &str, name: &str, pod: Pod<'_>) -> bool {
     pod.label(label) == Some(name)
 }
 
-/// For a mark `{"kind", "name", "scale"}`: the replicas are right, and the selector matches exactly the live
-/// pods.
+/// Requires that `/scale` has the right replicas, and that its selector matches exactly the live pods. The
+/// mark is `{"kind", "name", "scale"}`.
 pub fn scale_is_correct(history: &History, index: usize, mark: &Mark) -> Ruling {
     let live = history.before(index);
     let (kind, name, scale) = (text(&mark.detail["kind"]), text(&mark.detail["name"]), &mark.detail["scale"]);
@@ -78,8 +78,8 @@ fn selects(selector: &str, pod: Pod<'_>) -> bool {
     terms().next().is_some() && terms().all(is_satisfied)
 }
 
-/// For a mark `{"kind", "name", "replicas", "code"}`: a refusal changed nothing. Otherwise the status reports
-/// a breach, and only pods beyond the new size were deleted.
+/// Requires that a refused scale-in changed nothing, or that the status reports a breach after an accepted
+/// one and only pods beyond the new size were deleted. The mark is `{"kind", "name", "replicas", "code"}`.
 pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: usize) -> Ruling {
     let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
     let what = format!("{kind} {name} scaled to {}", mark.detail["replicas"]);
@@ -124,7 +124,8 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
     others_untouched(&history.upto(until), index, &deletable)
 }
 
-/// Lowest first: pods without a node, pods that are not Ready, pods of an old template, the youngest.
+/// Order of deletion, lowest first: pods without a node, pods that are not Ready, pods of an old template,
+/// and the youngest pods.
 type DeletionRank = (bool, bool, bool, Reverse<String>);
 
 fn deletion_rank(live: &Live, clique: &str, pod: Pod<'_>) -> DeletionRank {
@@ -133,8 +134,8 @@ fn deletion_rank(live: &Live, clique: &str, pod: Pod<'_>) -> DeletionRank {
     (is_bound(pod), is_ready(pod), is_current, Reverse(created))
 }
 
-/// Members of the hard gang stay as long as surplus pods remain. Returns `NotReached` if the PodClique was
-/// never scaled in.
+/// Requires that a scale-in deletes pods in the right order. Members of the hard gang stay as long as surplus
+/// pods remain. Returns `NotReached` if the PodClique was never scaled in.
 pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
     let scalings: Vec<_> = history
         .marks(SharedMark::Scaled)
@@ -160,7 +161,8 @@ pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
     }
 }
 
-/// The entries from `scaled` to `until` contain the deletions; `before` is the state before them.
+/// Returns violations for pods that were deleted out of order. The entries from `scaled` to `until` contain
+/// the deletions, and `before` is the state before them.
 fn wrong_deletions(
     history: &History,
     before: &Live,
@@ -225,8 +227,8 @@ fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usi
     }))
 }
 
-/// One of its replicas was missing (UPD-14). If the missing one was among the highest, a waiting update
-/// continues and may delete further pods.
+/// Requires that a scale-in deletes the highest replicas immediately while a replica is missing (UPD-14). If
+/// the missing replica was among the highest, a waiting update continues and may delete more pods.
 pub fn highest_replicas_deleted_at_once(
     history: &History,
     group: &str,
@@ -251,7 +253,7 @@ pub fn highest_replicas_deleted_at_once(
         })
     });
     none(late)?;
-    // The operator may finish creations in progress while pods are being deleted.
+    // The operator may finish creations that are in progress while pods are being deleted.
     let mut known = BTreeSet::new();
     let again = history.pods().filter(|version| known.insert(version.uid()) && version.index > scaled);
     let is_late = |version: &Version<'_>| {
@@ -291,13 +293,15 @@ fn is_beyond(group: &str, size: Option<usize>, pod: Pod<'_>) -> bool {
     is_live(pod) && pod.label(names::SCALING_GROUP) == Some(group) && index >= size
 }
 
-/// A replica counts as removed if that was long before the pod was created, and it was not added again.
+/// Requires that no pod is bound for a removed replica. A replica counts as removed if that was long before
+/// the pod was created, and the replica was not added again.
 pub fn none_bound_for_removed_replica(history: &History, group: &str) -> Ruling {
     let sizes: Vec<(Version<'_>, usize)> = history
         .named("PodCliqueScalingGroup", group)
         .filter_map(|version| Some((version, count(&version.object["spec"]["replicas"])?)))
         .collect();
-    // As of a resourceVersion. `None` if the replica exists at that version.
+    // Since when the replica has been removed at a resourceVersion. `None` if the replica exists at that
+    // version.
     let removed_since = |index: usize, revision: u64| {
         let until_then = sizes.iter().take_while(|(at, _)| at.revision() <= revision);
         let without: Vec<_> = until_then.map(|(at, size)| (at, *size <= index)).collect();

@@ -1,4 +1,4 @@
-//! What a pod has and its template lacks, without what is documented (GANG-27).
+//! Finds fields of a pod that its template lacks, except documented ones (GANG-27).
 
 use conformance_contract::backend_declaration::PodAddition;
 use conformance_facts::requests::defaulted;
@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::documented::is_documented;
 use super::lost::differs;
 
-/// A field that the suite sets in order to make a running pod fail.
+/// A field that the suite sets to make a running pod fail.
 const SET_BY_SUITE: &str = "activeDeadlineSeconds";
 
-/// Schedulers and users may write labels and annotations later, so only those of the creation count.
+/// Returns the path of the first added field. Labels and annotations count only at creation, because
+/// schedulers and users may write them later.
 pub(super) fn path(
     template: &Value,
     clique: &Value,
@@ -36,7 +37,8 @@ pub(super) fn path(
     })
 }
 
-/// The path of the first value in `found` that `wanted` lacks. Empty texts, lists and objects are no values.
+/// Returns the path of the first value in `found` that `wanted` lacks. Empty strings, lists and objects do
+/// not count as values.
 fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) -> Option<String> {
     if wanted.is_null() && is_documented(path, found, declared) {
         return None;
@@ -83,7 +85,7 @@ fn added_entry(wanted: &[Value], found: &[Value], path: &str, declared: &[PodAdd
     None
 }
 
-/// By name or, without names, by content.
+/// Whether two list entries are the same: by name or, without names, by content.
 fn is_same_entry(wanted: &Value, found: &Value) -> bool {
     match found["name"].as_str() {
         Some(name) => wanted["name"] == name,
@@ -121,7 +123,7 @@ mod tests {
         })
     }
 
-    /// A pod with everything that may be added.
+    /// Returns a pod with all fields that may be added.
     fn pod() -> Value {
         let container = json!({
             "name": "main", "image": "registry.example.com:5000/i:1", "imagePullPolicy": "IfNotPresent",
@@ -214,7 +216,7 @@ mod tests {
         let mut pod = pod();
         let (parent, field) = at.rsplit_once('/').unwrap();
         pod.pointer_mut(parent).unwrap()[field] = value;
-        // A changed value is a loss, which another clause forbids.
+        // A changed value is a loss, which GANG-16 covers.
         assert_eq!(found(&pod, true, &[]).unwrap_or_default(), wanted);
     }
 

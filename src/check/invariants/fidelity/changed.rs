@@ -1,14 +1,16 @@
-//! The fields in which a pod differs from one that fits a template.
+//! Finds the fields in which a pod differs from a pod that fits a template.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Fields that are compared together: the API server derives the requests of a pod from its containers.
+/// Fields that must be compared together, because the API server derives the requests of a pod from its
+/// containers.
 const TOGETHER: [&str; 3] = ["containers", "initContainers", "resources"];
 
-/// The pod fits the clique if `known` does and these parts do, because the other fields are compared one by
-/// one. `None` if it must be compared as a whole.
+/// Returns the parts of the pod and of the clique that must be compared. The pod fits the clique if `known`
+/// does and these parts match, because the other fields are equal. Returns `None` if the pod must be compared
+/// as a whole.
 pub(super) fn parts(known: &Value, pod: &Value, clique: &Value) -> Option<(Value, Value)> {
     let (before, after) = (known["spec"].as_object()?, pod["spec"].as_object()?);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();

@@ -1,10 +1,10 @@
-//! What a pod may have in addition to its template, by path, each with a link to where it is documented. `*`
-//! matches any text.
+//! The fields that a pod may have in addition to its template. Each has a path, in which `*` matches any
+//! text, and a link to its documentation.
 
 use conformance_contract::backend_declaration::PodAddition;
 use serde_json::Value;
 
-/// Defaults of the API server, each with its value as text. Its API reference documents them:
+/// Defaults of the API server by path, as text. The API reference documents these values:
 /// <https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/>.
 const DEFAULTS: &[(&str, &str)] = &[
     ("spec.restartPolicy", "Always"),
@@ -28,11 +28,11 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("spec.volumes[*].ephemeral.volumeClaimTemplate.spec.volumeMode", "Filesystem"),
 ];
 
-/// What the API server's admission adds.
+/// Fields that the API server's admission adds.
 const ADMISSION: &str = "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/";
 const BINDING: &str = "https://kubernetes.io/docs/concepts/scheduling-eviction/kube-scheduler/";
 const WORKLOADS: &str = "https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/";
-/// What backends add.
+/// Fields that backends add.
 const BACKENDS: &str =
     "https://github.com/ai-dynamo/grove/blob/main/docs/proposals/375-scheduler-backend-framework/README.md";
 const VOLCANO: &str =
@@ -47,11 +47,11 @@ const SHARING: &str =
 const API: &str = "https://github.com/ai-dynamo/grove/blob/main/docs/api-reference/operator-api.md";
 const STARTUP: &str = "https://github.com/ai-dynamo/grove/blob/main/docs/installation.md";
 
-/// What Grove, a backend, a scheduler or admission adds, with any value.
+/// Fields that Grove, a backend, a scheduler or admission adds, with any value.
 const ADDITIONS: &[(&str, &str)] = &[
-    // With a host network, the port of the container.
+    // With a host network, this is the port of the container.
     ("spec.*ontainers[*].ports[*].hostPort", ADMISSION),
-    // Of a RuntimeClass.
+    // From a RuntimeClass.
     ("spec.overhead", ADMISSION),
     ("spec.priority", ADMISSION),
     ("spec.preemptionPolicy", ADMISSION),
@@ -59,14 +59,14 @@ const ADDITIONS: &[(&str, &str)] = &[
     ("spec.tolerations[node.kubernetes.io/unreachable]", ADMISSION),
     ("spec.volumes[kube-api-access-*]", ADMISSION),
     ("spec.*ontainers[*].volumeMounts[kube-api-access-*]", ADMISSION),
-    // The former name of `serviceAccountName`.
+    // The former name of `serviceAccountName`, which the API server still sets.
     ("spec.serviceAccount", ADMISSION),
     ("spec.nodeName", BINDING),
     ("spec.schedulingGroup", WORKLOADS),
     ("spec.workloadRef", WORKLOADS),
     ("spec.schedulerName", BACKENDS),
     ("spec.schedulingGates*", BACKENDS),
-    // Nodes with the labels of a required level, or in the domain of a bound gang.
+    // Terms for nodes with the labels of a required level, or in the domain of a bound gang.
     ("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.*", BACKENDS),
     ("spec.hostname", NAMES),
     ("spec.subdomain", NAMES),

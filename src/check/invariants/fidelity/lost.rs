@@ -1,17 +1,18 @@
-//! What a template has and its pod lacks (GANG-16). List entries keep their order, possibly with others in
-//! between. ADM-25 covers a user's values of fields that Grove sets.
+//! Finds fields of a template that its pod lacks (GANG-16). List entries must keep their order, but others
+//! may be in between. ADM-25 covers a user's values of fields that Grove sets.
 
 use conformance_contract::names;
 use conformance_facts::quantity::amount;
 use serde_json::Value;
 
-/// Fields that Grove sets regardless of the template: its gate, the pod's hostname, subdomain and scheduler.
+/// Fields that Grove sets regardless of the template: its gate, and the pod's hostname, subdomain and
+/// scheduler.
 const SET_BY_GROVE: [&str; 4] = ["schedulingGates", "hostname", "subdomain", "schedulerName"];
-/// Labels that Grove sets on every object. It also sets those with its own prefix.
+/// Labels that Grove sets on every object, in addition to those with its own prefix.
 const LABELS_SET_BY_GROVE: [&str; 4] =
     [names::MANAGED_BY, names::PART_OF, "app.kubernetes.io/name", "app.kubernetes.io/component"];
 const GROVE_KEYS: &str = "grove.io/";
-/// Grove sets variables with this prefix in every container, and does not keep a user's.
+/// Grove sets variables with this prefix in every container, and overwrites a user's.
 const VARIABLES: &str = "GROVE_";
 
 pub(super) fn path(template: &Value, pod: &Value) -> Option<String> {
@@ -66,7 +67,7 @@ fn closest(entry: &Value, found: &[Value]) -> String {
     }
 }
 
-/// The API server normalizes quantities.
+/// Compares quantities by their amount, because the API server normalizes them.
 fn is_same_amount(wanted: &Value, found: &Value) -> bool {
     amount(wanted).is_some_and(|wanted| Some(wanted) == amount(found))
 }
@@ -99,7 +100,7 @@ mod tests {
         })
     }
 
-    /// A pod with everything that may be added.
+    /// Returns a pod with all fields that may be added.
     fn pod() -> Value {
         json!({
             "metadata": {

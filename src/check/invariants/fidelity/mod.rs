@@ -1,6 +1,6 @@
-//! Whether each version of a pod has its template (GANG-16), and beyond that only what is documented
-//! (GANG-27). An operator may follow a change of the template late, so each template in force up to a version
-//! counts.
+//! Requires that each version of a pod has all fields of its template (GANG-16), and beyond that only
+//! documented ones (GANG-27). An operator may follow a change of the template late, so every template that
+//! was in force up to the version counts.
 
 mod added;
 mod changed;
@@ -48,7 +48,7 @@ pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
     }
     let declaration = course.history.header.target.declaration();
     let declared = declaration.map(|declaration| declaration.pod_additions.as_slice()).unwrap_or_default();
-    // The API server admits no template without containers, so such a history is abridged.
+    // The API server admits no template without containers, so such a history lacks a part of the template.
     let is_abridged = |clique: &Value| list(&clique["spec"]["podSpec"]["containers"]).is_empty();
     let found = differences(course, is_abridged, |template, clique, pod, is_created| {
         added::path(template, clique, pod, is_created, declared)
@@ -64,12 +64,12 @@ pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
     }))
 }
 
-/// A pod that fits a template, and the place of the template among those that were in force.
+/// A pod that fits a template, and the index of this template among those that were in force.
 type Fitting<'a> = (&'a Value, usize);
 
-/// The first version of each pod that differs from every template in force. The last argument of `find` is
-/// whether the pod was just created. If an earlier version or pod of the PodClique fits a template, only the
-/// fields that changed since are compared with it.
+/// Returns the first version of each pod that differs from every template in force. The last argument of
+/// `find` tells whether the pod was just created. If an earlier version of the pod, or another pod of the
+/// PodClique, fits a template, only the fields that differ from it are compared with the template.
 fn differences<'a>(
     course: &Course<'a>,
     fits_all: impl Fn(&Value) -> bool,
@@ -90,7 +90,7 @@ fn differences<'a>(
         let known = last.insert(uid, pod);
         let is_created = known.is_none();
         let is_unchanged = known.is_some_and(|known| fields(known) == fields(pod));
-        // A compact history omits the fields of a pod after its creation.
+        // A compact history contains the fields of a pod only at its creation.
         let is_compact = !is_created && pod["spec"]["containers"].is_null();
         if is_unchanged || is_compact || reported.contains(uid) {
             continue;
@@ -149,12 +149,13 @@ fn fields(pod: &Value) -> [&Value; 3] {
 
 struct Templates<'a> {
     by_set: BTreeMap<&'a str, Vec<&'a Value>>,
-    /// The PodCliqueSets whose first stored template is the submitted one, with defaults.
+    /// The PodCliqueSets whose first stored template is the submitted one with defaults.
     as_submitted: BTreeSet<&'a str>,
 }
 
 impl<'a> Templates<'a> {
-    /// If several PodCliqueSets were submitted under one name, all stored templates count.
+    /// Starts with the submitted templates. If several PodCliqueSets were submitted with one name, all stored
+    /// templates count.
     fn submitted(history: &'a History) -> Self {
         let submitted = &history.header.submitted;
         let times = |set: &str| {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A PodCliqueSet whose pods have this variable.
+/// Returns a PodCliqueSet whose pods have this variable.
 fn set(revision: &str) -> Value {
     let mut set = one_clique("w", 1);
     let container = json!({"name": "main", "image": "i:1", "env": [{"name": "REVISION", "value": revision}]});
@@ -84,7 +84,7 @@ fn an_addition_is_a_violation_at_creation_and_later() {
     assert_eq!(messages(later), [None, Some(message)]);
 }
 
-/// A later pod is compared with an earlier one of its PodClique first.
+/// The check first compares a later pod with an earlier pod of its PodClique.
 #[rstest]
 #[case::field("/spec/dnsPolicy", "spec.dnsPolicy")]
 #[case::label("/metadata/labels/team", "metadata.labels.team")]
@@ -100,7 +100,8 @@ fn a_second_pod_that_lacks_a_field_is_a_violation(#[case] at: &str, #[case] path
     assert_eq!(messages(story.added(good).added(second)), [Some(message), None]);
 }
 
-/// A pod may follow each of two templates, but not one of them in a part and the other in another part.
+/// A pod may follow each of two templates, but not one template in some fields and the other template in
+/// others.
 #[test]
 fn a_pod_that_follows_two_templates_at_once_is_a_violation() {
     let with_team =

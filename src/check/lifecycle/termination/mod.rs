@@ -1,4 +1,4 @@
-//! Rules for gang termination (TERM): when it happens, and which objects it deletes and keeps.
+//! Checks of gang termination (TERM): when it happens, and which objects it deletes and keeps.
 
 mod objects;
 mod pods;

@@ -35,7 +35,8 @@ pub fn kept(history: &History, scope: &Scope, termination: &GangTermination<'_>,
     })))
 }
 
-/// By resourceVersion (TERM-27). Autoscalers must only continue to exist, because others write their status.
+/// Requires that a termination does not change objects of other replicas, by their resourceVersions
+/// (TERM-27). Autoscalers must only continue to exist, because other clients write their status.
 pub fn other_replicas_untouched(
     history: &History,
     scope: &Scope,
@@ -59,7 +60,8 @@ pub fn other_replicas_untouched(
     none(recreated.chain(changed))
 }
 
-/// The state at the last convergence, because the termination may delete objects before the first pod.
+/// Returns the state at the last convergence, because the termination may delete other objects before the
+/// first pod.
 fn settled_before(history: &History, termination: &GangTermination<'_>) -> Live {
     let converged = history.marks(SharedMark::Converged).map(|(index, _)| index);
     let settled = converged.filter(|index| *index < termination.started.index).last();
@@ -70,12 +72,12 @@ fn is_of_set(object: &Value, set: &str) -> bool {
     object["metadata"]["labels"][names::PART_OF] == set
 }
 
-/// The index of the only PodCliqueSet replica that an object belongs to.
+/// Returns the index of the PodCliqueSet replica if the object belongs to only one.
 fn replica_of(object: &Value) -> Option<usize> {
     object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
 }
 
-/// Other claims may be deleted with their pods.
+/// Whether the object is a shared claim. Other claims may be deleted with their pods.
 fn is_shared_claim(object: &Value) -> bool {
     let owner = controller(object).map(|owner| text(&owner["kind"]));
     object["kind"] == "ResourceClaim" && owner.is_some_and(|owner| owner != "PodClique" && owner != "Pod")

@@ -16,7 +16,8 @@ const DELETED_WITHOUT_TERMINATION: Code = Code::new("deleted-without-gang-termin
 const RELEASED_BEFORE_REFERENCE: Code = Code::new("released-before-reference");
 const TERMINATED_IN_PART: Code = Code::new("gang-terminated-in-part-or-repeatedly");
 
-/// Except by a termination of the replica or of its scaling-group replicas, or by the harness.
+/// Requires that pods are deleted only by a termination of the replica or of its scaling-group replicas, or
+/// by the harness.
 pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     let mut excused: BTreeSet<&str> = BTreeSet::new();
     for mark in history.marks(SharedMark::PodLost).map(|(_, mark)| mark) {
@@ -51,8 +52,8 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     }))
 }
 
-/// As many as the PodClique asked for, or as its template has if those are fewer. Undecided within the
-/// operator's time to react.
+/// Requires that a termination recreates as many pods as the PodClique requested, or as its template requests
+/// if those are fewer. Undecided within the operator's time to react.
 pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruling {
     let end = history.end();
     let cliques = remaining_cliques(&end, replica, scope);
@@ -108,7 +109,8 @@ fn remaining_cliques(end: &Live, replica: &SetReplica, scope: &Scope) -> Vec<Cli
     standalone.chain(of_groups).collect()
 }
 
-/// Each pod was replaced once or twice, and at the end all pods exist and are bound (TERM-14).
+/// Requires that each pod was replaced once or twice, and that all pods exist and are bound at the end
+/// (TERM-14).
 pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usize, until: usize) -> Ruling {
     let (before, after) = (history.before(from), history.before(until));
     let of_groups = replica
@@ -150,7 +152,8 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// In the order of the writes (TERM-25).
+/// Requires that pods of a new generation are referenced before they are ungated, in the order of the writes
+/// (TERM-25).
 pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let Some(first) = terminations(history, scope).first().map(|termination| termination.started.revision())
     else {

@@ -15,8 +15,9 @@ const NOT_REPORTED: Code = Code::new("gang-termination-not-reported");
 const LOSS_NOT_REPORTED: Code = Code::new("loss-of-all-pods-not-reported");
 const REPORTED_OVER_EARLY: Code = Code::new("gang-termination-reported-over-early");
 
-/// `availableReplicas` is lower, and `GangTerminationInProgress` of each scaling group True, until the pods
-/// are healthy again (TERM-19). Grove's API does not use that condition for a scaling-group replica alone.
+/// Requires that statuses show a termination until the pods are healthy again (TERM-19): a lower
+/// `availableReplicas`, and the condition `GangTerminationInProgress` of each scaling group. Grove's API does
+/// not define this condition for the termination of a single scaling-group replica.
 pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     for termination in own_terminations(history, replica, &replica.scope()) {
@@ -27,7 +28,7 @@ pub fn shown_in_statuses(history: &History, replica: &SetReplica) -> Ruling {
     none(violations)
 }
 
-/// Also for scaling-group replicas (TERM-31).
+/// Requires that events report terminations, including those of scaling-group replicas (TERM-31).
 pub fn reported_by_events(history: &History, replica: &SetReplica) -> Ruling {
     let mut violations = Vec::new();
     let groups = replica.groups.iter();
@@ -75,10 +76,10 @@ pub fn loss_of_all_pods_reported(history: &History, clique: &str) -> Ruling {
     })
 }
 
-/// Pods are excluded: schedulers' events about them contain numbers.
+/// Kinds whose events count. Pods are excluded, because schedulers' events about them contain numbers.
 const REPORTING_KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
 
-/// As a separate word, not inside a name.
+/// Whether an event near the termination contains the index as a separate word, not inside a name.
 fn has_event(history: &History, replica: &SetReplica, index: usize, started: Version<'_>) -> bool {
     let index = index.to_string();
     let mut events = history.of("Event").filter(|version| version.object["type"] == "Normal");
@@ -94,7 +95,8 @@ fn has_event(history: &History, replica: &SetReplica, index: usize, started: Ver
     })
 }
 
-/// A group that was healthy again before a status had to report the termination needs no condition.
+/// Describes a wrong condition of a scaling group. No condition is required if the group was healthy again
+/// before a status had to report the termination.
 fn wrong_condition(
     history: &History,
     group: &ScalingGroup,

@@ -16,14 +16,15 @@ const TERMINATED_LATE: Code = Code::new("gang-terminated-late");
 const NOT_TERMINATED: Code = Code::new("not-gang-terminated");
 const WRONG_NUMBER_OF_TERMINATIONS: Code = Code::new("wrong-number-of-gang-terminations");
 
-/// API times are truncated to whole seconds.
+/// Maximum error of a time that the API truncates to whole seconds.
 pub(super) const API_ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
 pub fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(10))
 }
 
-/// Excludes terminations of a scaling-group replica during one of the whole PodCliqueSet replica.
+/// Returns the terminations of a scope. Terminations of a scaling-group replica during a termination of the
+/// whole PodCliqueSet replica are excluded.
 pub fn own_terminations<'a>(
     history: &'a History,
     replica: &SetReplica,
@@ -41,6 +42,7 @@ pub fn own_terminations<'a>(
     found.into_iter().filter(|termination| !is_within(termination)).collect()
 }
 
+/// Requires that each breach leads to a termination after the delay, and each termination follows a breach.
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
     let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);
@@ -83,7 +85,7 @@ fn untimely(
     delay: SignedDuration,
     patience: SignedDuration,
 ) -> Option<Violation> {
-    // The recorder may have seen either event late.
+    // Use both bounds, because the recorder may have seen either event late.
     let (most, least) =
         (started.at.duration_since(since.happened()), started.happened().duration_since(since.at));
     let (code, after) = if most < delay - API_ROUNDING {

@@ -66,7 +66,8 @@ fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
     found
 }
 
-/// Before the update step of its replica. Returns `NotReached` if no pod was lost and replaced before that.
+/// Requires that a lost pod is restored from the old template before the update step of its replica. Returns
+/// `NotReached` if no pod was lost and replaced before that step.
 pub fn restored_from_old_template(history: &History, set: &str) -> Ruling {
     let deletions = deletions(history, set);
     let is_step_started = |state: &State<'_>, pod: Pod<'_>, until: Version<'_>| {
@@ -105,8 +106,8 @@ pub fn created_pods_are_new_or_restored(history: &History, set: &str) -> Ruling 
     created_later(history, set, &restored)
 }
 
-/// Pods created within the operator's reaction time are excluded, unless the status already reports the end
-/// of an OnDelete update.
+/// Requires that pods created during an update have the new template. Pods created within the operator's time
+/// to react are excluded, unless the status already reports the end of an OnDelete update.
 pub fn created_pods_are_new(history: &History, set: &str) -> Ruling {
     created_later(history, set, &BTreeSet::new())
 }
@@ -140,7 +141,7 @@ fn hash_changed_since(state: &State<'_>, changed: Version<'_>) -> bool {
     hash(state.pcs()) != hash(changed.object)
 }
 
-/// Applies to selected pods until the templates change again (UPD-33, UPD-34).
+/// Requires that the selected pods have the new template, until the templates change again (UPD-33, UPD-34).
 pub fn pods_created_since_are_new(
     history: &History,
     set: &str,
@@ -162,7 +163,8 @@ pub fn pods_created_since_are_new(
     none(violations)
 }
 
-/// Returns `NotReached` if there are no pods.
+/// Requires that all pods of the scope have this template revision. Returns `NotReached` if there are no
+/// pods.
 pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling {
     let mut seen = BTreeSet::new();
     let pods = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));
@@ -203,7 +205,7 @@ pub fn no_excess_pods_created(history: &History, set: &str) -> Ruling {
     none(violations)
 }
 
-/// The largest size that was requested at that time or shortly before.
+/// Returns the largest size that was requested at this time or shortly before.
 fn largest(sizes: &[(Timestamp, usize)], then: Timestamp, before: SignedDuration) -> Option<usize> {
     let ends = sizes.iter().skip(1).map(|(since, _)| Some(*since)).chain([None]);
     let known = sizes.iter().zip(ends);

@@ -41,7 +41,8 @@ pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>
     found
 }
 
-/// Old pods of standalone cliques, and scaling-group replicas with an old pod (UPD-11, UPD-15).
+/// Requires that the updater deletes only old pods of standalone cliques, and scaling-group replicas with an
+/// old pod (UPD-11, UPD-15).
 pub fn updater_deletes_only_old(history: &History, set: &str) -> Ruling {
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -60,7 +61,8 @@ pub fn updater_deletes_none(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).iter().map(unneeded))
 }
 
-/// Except the pod of the update step in progress (UPD-24).
+/// Requires that the updater deletes no pods with OnDelete, except those of an update step that was already
+/// in progress (UPD-24).
 pub fn updater_deletes_none_on_delete(history: &History, set: &str) -> Ruling {
     // The update whose step is in progress.
     let mut updating = None;

@@ -11,7 +11,7 @@ use crate::{Shown, ensure, none, patience, violation};
 pub(super) const NOT_ENDED: Code = Code::new("update-not-ended");
 const ENDED_EARLY: Code = Code::new("update-ended-early");
 
-/// `NotAsked` has the operator's message.
+/// Returns `NotAsked` with the operator's message if the operator refuses updates.
 pub fn are_admitted(history: &History) -> Ruling {
     match history.marks(SharedMark::UpdateRefused).next() {
         None => Ok(()),
@@ -35,7 +35,8 @@ pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
     )
 }
 
-/// With hashes that differ from those before. Returns `NotReached` if the templates never changed.
+/// Requires that the update has ended, with hashes that differ from the former ones. Returns `NotReached` if
+/// the templates never changed.
 pub fn ended(history: &History, set: &str) -> Ruling {
     let live = history.end();
     let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
@@ -73,7 +74,8 @@ pub fn ended(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// The strategy OnDelete is excluded, because such an update ends at once.
+/// Requires that no status reports the end of an update too early. The strategy OnDelete is excluded, because
+/// such an update ends immediately.
 pub fn never_ended_early(history: &History, set: &str) -> Ruling {
     let mut violations = Vec::new();
     walk(history, set, |state, version| {

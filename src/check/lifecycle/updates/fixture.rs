@@ -3,7 +3,8 @@ use conformance_facts::updates::REVISION;
 use conformance_history::testing::{Story, object};
 use serde_json::{Value, json};
 
-/// `w` has clique `a` (2 pods, minimum 1) and scaling group `g` (2 replicas of 1 pod, minimum 1 replica).
+/// Returns PodCliqueSet `w` with clique `a` (2 pods, minimum 1) and scaling group `g` (2 replicas of 1 pod,
+/// minimum 1 replica).
 pub(super) fn pcs(replicas: usize, revision: &str, status: Value) -> Value {
     let spec = json!({"replicas": 2, "minAvailable": 1, "podSpec": pod_spec(revision)});
     let unit = json!({"replicas": 1, "podSpec": pod_spec(revision)});
@@ -20,8 +21,8 @@ pub(super) fn pod_spec(revision: &str) -> Value {
     json!({"containers": [{"name": "c", "env": [{"name": REVISION, "value": revision}]}]})
 }
 
-/// A pod, by name: `0a1` is pod 1 of clique `a` in replica 0, `0g1` is the pod of group replica 1 in replica
-/// 0. A suffix distinguishes replacements.
+/// Returns a pod with a telling name: `0a1` is pod 1 of clique `a` in replica 0, and `0g1` is the pod of
+/// group replica 1 in replica 0. A suffix distinguishes replacements.
 pub(super) fn pod(name: &str, revision: &str, ready: bool) -> Value {
     let (replica, of, index) = (&name[..1], &name[1..2], &name[2..3]);
     let mut pod = object("Pod", name);
@@ -41,7 +42,7 @@ pub(super) fn pod(name: &str, revision: &str, ready: bool) -> Value {
     pod
 }
 
-/// PodClique `w-<replica>-a` of 2 pods with template revision 2.
+/// Returns PodClique `w-<replica>-a` of 2 pods with template revision 2.
 pub(super) fn clique(replica: usize, status: Value) -> Value {
     let mut pclq = object("PodClique", &format!("w-{replica}-a"));
     pclq["metadata"]["labels"] = json!({names::PART_OF: "w"});
@@ -74,7 +75,7 @@ pub(super) fn all_replaced() -> Story {
     PODS.iter().fold(changed(), |story, name| replaced(story, name))
 }
 
-/// The status after the update, which reports this number of updated replicas.
+/// Returns the status after an update, with this number of updated replicas.
 pub(super) fn ended_status(replicas: usize) -> Value {
     json!({"currentGenerationHash": "2", "updatedReplicas": replicas,
         "updateProgress": {"updateStartedAt": "t", "updateEndedAt": "u"}})

@@ -15,7 +15,8 @@ use crate::{Shown, none, patience, violation};
 const GANG_CHANGED: Code = Code::new("gang-changed-by-update");
 const NO_MEMBER: Code = Code::new("replacement-is-no-member");
 
-/// Their gang resources stay too, unless all pods of the gang were unbound at some time.
+/// Requires that an update keeps PodGangs, and also their gang resources unless all pods of the gang were
+/// unbound at some time.
 pub fn gangs_stay(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let (before, after) = (history.before(change.index), history.end());
@@ -72,6 +73,7 @@ pub fn references_follow_the_pods(history: &History, set: &str) -> Ruling {
     none(wrong_references(history, set, change))
 }
 
+/// Returns violations for podReferences to pods that do not exist yet, or that were deleted long before.
 fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Violation> {
     let mut created: BTreeSet<&str> = BTreeSet::new();
     let mut deleted: BTreeMap<&str, Version<'_>> = BTreeMap::new();
@@ -108,7 +110,8 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
     violations
 }
 
-/// If the gang had a bound pod at all times, they are in the same gang resource.
+/// Requires that replacement pods are in the same PodGang. If the gang had a bound pod at all times, they
+/// must also be in the same gang resource.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);

@@ -1,5 +1,5 @@
-//! Rules for rolling updates (UPD), in the order of the writes. The updater is the part of an operator that
-//! replaces pods. Every deletion counts as its own, except those by the harness or by a scale-in.
+//! Checks of rolling updates (UPD), in the order of the writes. The updater is the part of an operator that
+//! replaces pods. Every deletion counts as the updater's, except deletions by the harness or by a scale-in.
 
 mod creations;
 mod deletions;

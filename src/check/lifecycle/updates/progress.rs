@@ -14,10 +14,11 @@ use crate::{Shown, ensure, none, violation};
 const WRONG_UPDATE_PROGRESS: Code = Code::new("wrong-update-progress");
 const MISCOUNTED: Code = Code::new("update-miscounted");
 
+/// Requires that the update progress in every status matches the pods at that time.
 pub fn progress_is_correct(history: &History, set: &str) -> Ruling {
     let mut checked: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut pods: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    // The generation that each status refers to, now and when the templates last changed.
+    // The generations to which the statuses refer, now and when the templates last changed.
     let (mut generations, mut former_generations) = (BTreeMap::new(), BTreeMap::new());
     let mut update = 0;
     let mut violations = Vec::new();
@@ -32,7 +33,7 @@ pub fn progress_is_correct(history: &History, set: &str) -> Ruling {
         if !is_of_set || version.change == Change::Deleted {
             return;
         }
-        // A scaling group reports the progress of the update that it has observed last.
+        // A scaling group reports the progress of the last update that it has observed.
         let generation = &version.object["status"]["updateProgress"]["podCliqueSetGenerationHash"];
         generations.insert(version.uid(), generation);
         let former = former_generations.get(version.uid());
@@ -101,7 +102,7 @@ fn group_faults(state: &State<'_>, version: Version<'_>) -> Vec<String> {
 fn set_faults(state: &State<'_>, version: Version<'_>) -> Vec<String> {
     let mut now = state.clone();
     now.apply(version, version.name());
-    // A status from before the change of the templates does not refer to the new ones.
+    // A status from before the change of the templates does not refer to the new templates.
     let is_new_status = state.pcs.is_some_and(|before| before.object["status"] != version.object["status"]);
     let is_new = |replica: &SetReplica| {
         let cliques = now.cliques(replica);

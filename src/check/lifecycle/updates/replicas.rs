@@ -14,9 +14,9 @@ const AVAILABLE_UPDATED_FIRST: Code = Code::new("available-replica-updated-first
 const HIGHER_BEFORE_LOWER: Code = Code::new("higher-replica-before-a-lower-one");
 const REPLICA_UNNAMED: Code = Code::new("updated-replica-not-named");
 
-/// A pod is deleted only if every other replica that this update has touched is complete, new and Ready. A
-/// replica that an earlier change left incomplete must first be complete and Ready again, with old or new
-/// pods.
+/// Requires that a pod is deleted only if every other replica that this update has touched is complete, new
+/// and Ready. A replica that an earlier change left incomplete must first be complete and Ready again, with
+/// old or new pods.
 pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut incomplete: BTreeSet<usize> = BTreeSet::new();
@@ -69,7 +69,8 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Except a replica that is down, and one that was being updated when the templates changed again.
+/// Requires that the lowest old replica is updated first. Exceptions are a replica that is down, and one that
+/// was being updated when the templates changed again.
 pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {

@@ -1,4 +1,5 @@
-//! Update steps within a clique or scaling group: how many pods stay up, and in which order steps come.
+//! Checks of update steps within a clique or scaling group: how many pods stay up, and in which order the
+//! steps come.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,17 +20,17 @@ const STEP_BEFORE_PARENTS_READY: Code = Code::new("update-step-before-parents-re
 const STEPS_OVERLAP: Code = Code::new("update-steps-overlap");
 const BEYOND_FIRST_STEP: Code = Code::new("beyond-first-update-step");
 
-/// An update step: the updater deletes a Ready pod, or an available scaling-group replica.
+/// An update step: the updater deletes a Ready pod or an available scaling-group replica.
 struct Step<'a> {
     at: Version<'a>,
     unit: String,
     units: Units,
-    /// The number of earlier steps of the same clique or group and update that must be complete.
+    /// The number of earlier steps, of the same update and the same clique or group, that must be complete.
     earlier: usize,
 }
 
 fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
-    // The units that were up, by update and clique or group.
+    // The units that were up when they were deleted, by update and clique or group.
     let mut seen: BTreeMap<(usize, String), BTreeSet<String>> = BTreeMap::new();
     let mut steps = Vec::new();
     for deletion in deletions(history, set) {
@@ -49,7 +50,8 @@ pub fn one_step_at_a_time(history: &History, set: &str) -> Ruling {
     all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
 }
 
-/// If all units are needed, all but one stay up (UPD-30).
+/// Requires that the minimum of units stays up during an update. If all units are needed, all but one must
+/// stay up (UPD-30).
 pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let units = &step.units;
@@ -63,7 +65,7 @@ pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Within one clique or group and one update.
+/// Requires that steps within one clique or group and one update do not overlap.
 pub fn steps_do_not_overlap(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let (unit, earlier) = (&step.unit, step.earlier);
@@ -99,7 +101,8 @@ pub fn parents_stay_ready(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// It has deleted at most one available unit of each clique or group, and at least one unit overall.
+/// Requires that the updater stopped after its first step: it deleted at most one available unit of each
+/// clique or group, and at least one unit in total.
 pub fn stopped_after_first_step(history: &History, set: &str, until: usize) -> Ruling {
     let part = history.upto(until);
     let mut updated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
