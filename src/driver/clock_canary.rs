@@ -128,7 +128,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until all `old` pods are gone and the cliques have at least as many new pods. With `ready`, only
+    /// Waits until all `old` pods are deleted and the cliques have at least as many new pods. With `ready`, only
     /// Ready pods count as new.
     pub async fn until_recreated(
         &self,

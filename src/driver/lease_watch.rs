@@ -72,7 +72,7 @@ impl LeaseWatch {
         self.holder.borrow().clone()
     }
 
-    /// Waits for a holder that satisfies the condition. The holder is `None` while nobody holds the lease.
+    /// Waits for a holder that satisfies the condition. The holder is `None` while no process holds the lease.
     pub async fn until(
         &mut self,
         test: &TestContext,
