@@ -62,7 +62,7 @@ mod tests {
     #[case(json!("5n"), Some(5))]
     #[case(json!("much"), None)]
     #[case(json!(null), None)]
-    fn quantities(#[case] quantity: Value, #[case] wanted: Option<Amount>) {
+    fn a_quantity_has_an_exact_amount(#[case] quantity: Value, #[case] wanted: Option<Amount>) {
         assert_eq!(amount(&quantity), wanted);
     }
 }

@@ -134,7 +134,7 @@ mod tests {
         json!({"containers": [container(2)], "resources": {"limits": {"gpu": 3}}}), 2
     )]
     #[case::nothing(json!({"containers": [{"name": "c"}]}), 0)]
-    fn a_pod_requests(#[case] spec: Value, #[case] wanted: Amount) {
+    fn the_requests_of_a_pod_are_what_the_scheduler_counts(#[case] spec: Value, #[case] wanted: Amount) {
         let spec = defaulted(&spec);
         assert_eq!(of_running(&spec).get("gpu").copied().unwrap_or(0), wanted * ONE);
         assert_eq!(of_running(&spec)["pods"], ONE);
