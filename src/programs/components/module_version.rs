@@ -95,7 +95,7 @@ mod tests {
     #[case("1.37.2-")]
     #[case("1.37.2-a/../b")]
     #[case("1.37.2-a b")]
-    fn other_words_are_no_versions(#[case] text: &str) {
+    fn text_that_is_not_a_version_is_rejected(#[case] text: &str) {
         assert_eq!(text.parse::<ModuleVersion>(), Err(NoVersion));
     }
 

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn another_minor_has_the_first_published_module_of_that_minor() {
+    fn a_version_of_another_minor_uses_the_first_published_module_of_that_minor() {
         let own = "module volcano.sh/volcano\n\nrequire volcano.sh/apis v0.0.0\n\n\
                    replace volcano.sh/apis => ./staging/src/volcano.sh/apis\n";
         let found = go_mod(&VOLCANO, "v1.14.1", own);
