@@ -91,7 +91,7 @@ async fn the_last_run_that_releases_an_object_deletes_it() {
 }
 
 #[tokio::test]
-async fn a_run_that_holds_it_during_the_release_keeps_it() {
+async fn an_object_that_another_run_takes_during_the_release_is_kept() {
     let server = Arc::<Mutex<Server>>::default();
     let client = client(server.clone());
     hold(&client, &binding(), (KEY, "a")).await.unwrap();
