@@ -151,7 +151,7 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
         let lacks = |kind: &str, name: &str| !lifetimes.exists(kind, name, at);
         let (what, gang) = (format!("{} {}", now.kind(), now.name()), now.label(names::POD_GANG));
         let mut add_violation = |code, kind: &str, name: &str, doing: &str| {
-            let message = format!("{what} {doing} {kind} {name} before that existed");
+            let message = format!("{what} {doing} {kind} {name}, which did not exist yet");
             violations.push(violation(code, message).shown_by("before", was).shown_by("changed", now));
         };
         if let Some(gang) = gang.filter(|_| gang != was.label(names::POD_GANG))

@@ -156,7 +156,7 @@ mod tests {
         "MIG-02",
         3,
         |story: Story| ended(story.modified(pod("steady-0-7")).added(gang("steady-0-7"))),
-        "before that existed"
+        "which did not exist yet"
     )]
     #[case::a_part_of_the_pending_one_bound(
         "MIG-03",

@@ -165,7 +165,7 @@ mod tests {
             let released = story.added(gated(pod(PENDING, 2, None))).modified(pod(PENDING, 2, None));
             ended(recreated(released))
         },
-        "lost its gate for PodGroup short-0-g before that existed"
+        "lost its gate for PodGroup short-0-g, which did not exist yet"
     )]
     #[case::bound_in_part(
         "MIG-03",

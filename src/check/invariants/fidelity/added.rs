@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn others_may_label_and_end_a_pod_later() {
+    fn labels_and_deadlines_that_are_added_later_are_allowed() {
         let mut pod = pod();
         pod["metadata"]["labels"]["team2"] = json!("t");
         pod["spec"]["activeDeadlineSeconds"] = json!(1);
