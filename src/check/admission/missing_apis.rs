@@ -12,8 +12,8 @@ use crate::{Shown, ensure, none, violation};
 const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
 const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
 
-/// Requires that every pod of the target's scheduler without a scheduling group is gated and unbound
-/// (KUBE-16), for workloads whose pods all belong to the hard gang.
+/// Requires that pods of the target's scheduler without a scheduling group stay gated and unbound (KUBE-16).
+/// Use this only for workloads whose pods all belong to the hard gang.
 ///
 /// An interrupted watch does not matter. The scheduling group of a pod never changes, so a relist also shows
 /// an ungated pod without one.

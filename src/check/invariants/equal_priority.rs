@@ -46,7 +46,7 @@ impl<'a> Classes<'a> {
 }
 
 /// Requires that evictions respect priorities. Not decided if no pod of another gang waits, or if a waiting
-/// pod is not Grove's, because the history then lacks the preemptor or its priority.
+/// pod is not Grove's. The history then lacks the preemptor or its priority.
 pub(super) fn is_respected(course: &Course<'_>) -> Ruling {
     let mut classes = Classes::default();
     let mut waiting: BTreeMap<&str, Version<'_>> = BTreeMap::new();

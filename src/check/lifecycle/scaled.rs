@@ -78,8 +78,9 @@ fn selects(selector: &str, pod: Pod<'_>) -> bool {
     terms().next().is_some() && terms().all(is_satisfied)
 }
 
-/// Requires that a refused scale-in changed nothing, or that the status reports a breach after an accepted
-/// one and only pods beyond the new size were deleted. The mark is `{"kind", "name", "replicas", "code"}`.
+/// Checks a scale-in below the minimum. A refused request must have changed nothing. After an accepted one,
+/// the status must report a breach, and only pods beyond the new size may be deleted. The mark is `{"kind",
+/// "name", "replicas", "code"}`.
 pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: usize) -> Ruling {
     let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
     let what = format!("{kind} {name} scaled to {}", mark.detail["replicas"]);

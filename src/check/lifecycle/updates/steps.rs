@@ -101,7 +101,7 @@ pub fn parents_stay_ready(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Requires that the updater stopped after its first step: it deleted at most one available unit of each
+/// Requires that the updater stopped after its first step. A step deletes at most one available unit of each
 /// clique or group, and at least one unit in total.
 pub fn stopped_after_first_step(history: &History, set: &str, until: usize) -> Ruling {
     let part = history.upto(until);
