@@ -1,7 +1,7 @@
-//! Detects when a scope was terminated and created again, by the effect on its pods: every live pod of the
-//! scope is deleted, new pods are created, and no new pod is bound before the deletion of the last old pod
-//! starts. An update replaces pods one by one and is not a termination. Deletions by the harness do not count
-//! either.
+//! Detects when a scope was terminated and created again, by the effect on its pods. In a termination, every
+//! live pod is deleted and new pods are created. No new pod is bound before the deletion of the last old pod
+//! starts. An update is not a termination, because it replaces pods one by one. Deletions by the harness do
+//! not count either.
 //!
 //! The operator may delete PodCliques and pods in any order, so a termination starts at the first deletion. A
 //! PodClique that is deleted after its pods may create more pods in between, which belong to the old

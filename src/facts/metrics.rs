@@ -1,6 +1,6 @@
 //! The operator's metrics for the namespace of a case, read when the operator is idle (STAT-11). The exact
-//! time of a binding is unknown, so the check uses bounds for the sum of the times: a gang was bound no
-//! earlier than its last pod, and no later than the metrics were read.
+//! time of a binding is unknown, so the check compares the sum of the times with two bounds. A gang was bound
+//! no earlier than its last pod, and no later than the metrics were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

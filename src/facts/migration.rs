@@ -28,9 +28,11 @@ pub enum Fault {
 
 type Faulty<'a> = Deviation<'a, Fault>;
 
-/// Returns everything that violates one of these rules: each PodClique is in one existing PodGang, the
-/// PodGang that a pod's label names lists the pod, and each object that Grove or the backend created has an
-/// existing owner.
+/// Returns everything that violates one of these rules:
+///
+/// - Each PodClique is in one existing PodGang.
+/// - The PodGang that a pod's label names lists the pod.
+/// - Each object that Grove or the backend created has an existing owner.
 pub fn remnants<'a>(history: &History, live: &'a Live) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
     let mut gang_of_clique: BTreeMap<&str, &Value> = BTreeMap::new();
