@@ -34,8 +34,8 @@ impl<'a> Version<'a> {
         Self { change: Change::Added, at: Timestamp::UNIX_EPOCH, index: 0, object }
     }
 
-    /// Returns the time of the change: the arrival or, if it is earlier, the time that the API server
-    /// recorded plus one second, because recorded times are truncated.
+    /// Returns the time of the change. This is the arrival or, if it is earlier, the time that the API server
+    /// recorded plus one second. Recorded times are truncated to whole seconds.
     pub fn happened(&self) -> Timestamp {
         let metadata = &self.object["metadata"];
         let time = |value: &Value| value.as_str().and_then(|time| time.parse::<Timestamp>().ok());
