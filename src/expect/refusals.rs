@@ -44,8 +44,8 @@ fn names(template: &Value) -> impl Iterator<Item = &str> {
 /// Returns two cliques whose PodCliques would have the same name. Also considers the replicas that a later
 /// scale-out of a scaling group creates.
 fn same_name(template: &Value) -> Option<[String; 2]> {
-    // Only these indices can cause a collision: if the names of two cliques are equal for some replicas, each
-    // replica index is a word of one of the other clique's names.
+    // Only these indices can cause a collision. If the names of two cliques are equal for some replicas, each
+    // replica index is also a word of the other clique's name.
     let words = names(template).flat_map(|name| name.split('-')).chain(["0"]);
     let indices: BTreeSet<&str> = words.filter(|word| is_index(word)).collect();
     let groups = list(&template["podCliqueScalingGroups"]);

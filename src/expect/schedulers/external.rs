@@ -34,7 +34,7 @@ impl Expectations for ExternalProfile {
         all().find_map(|(_, other)| other.named_by(pod))
     }
 
-    /// Only the name of the scheduler is known. Empty if no scheduler runs.
+    /// The name of the scheduler, because nothing else is known about it. Empty if no scheduler runs.
     fn writers(&self) -> &[&'static str] {
         if self.runs { std::slice::from_ref(&self.scheduler) } else { &[] }
     }
