@@ -90,9 +90,9 @@ pub struct When {
     pub probability: f64,
     /// Seed for `probability`. The same seed selects the same matches.
     pub seed: u64,
-    /// Fires at about half of the selected matches, and at no more than two attempts of the same write (the
-    /// same fields of the same object) in a row. With `every`, a program whose requests alternate might
-    /// always fail at the same request; `irregular` prevents that.
+    /// Fires at about half of the selected matches, and at no more than two attempts of the same write in a
+    /// row. Two writes are the same if they have the same fields of the same object. With `every`, a program
+    /// whose requests alternate might always fail at the same request; `irregular` prevents that.
     pub irregular: bool,
 }
 
