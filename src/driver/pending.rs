@@ -1,6 +1,6 @@
-//! Causes the scheduler to retry a pending gang. A scheduler may reject a gang at the first try and bind a
-//! part of the gang at a later one, because an earlier try left wrong state. After each retry, canaries prove
-//! that the scheduler has tried the gang.
+//! Causes the scheduler to retry a pending gang. A first try may leave wrong state in the scheduler, so that
+//! a later try binds only a part of the gang. After each retry, canaries prove that the scheduler has tried
+//! the gang.
 
 use std::time::{Duration, Instant};
 
