@@ -63,8 +63,8 @@ impl fmt::Display for Verdict {
 pub struct Outcome {
     /// What was decided, without the reason.
     pub verdict: Verdict,
-    /// Only with `not-run`: a filter or shard deselected the clause, or the run announced beforehand that it
-    /// does not check it, for example without the scheduler's programs. Then the exit code does not change.
+    /// Only with `not-run`: the clause was deselected by a filter or shard, or announced as not run, for
+    /// example without the scheduler's programs. The exit code then does not change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub announced: bool,
     /// The distinct reasons, for every verdict but `pass`.
