@@ -73,8 +73,7 @@ pub fn all(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// Requires that no pod of the units was ever bound. Returns `NotReached` if the pods of a unit never
-/// existed.
+/// Requires that no pod of the units was ever bound. Returns `NotReached` if a unit never had pods.
 pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let before = |version: &Version<'_>| version.index < until;

@@ -29,8 +29,7 @@ fn index(pod: Pod<'_>) -> Option<usize> {
     pod.label(names::POD_INDEX)?.parse().ok()
 }
 
-/// Requires that the members of the hard gang have the lowest indexes. A replacement of a member is also a
-/// member.
+/// Requires that the members of the hard gang have the lowest indexes. A replacement is also a member.
 pub fn members_have_the_lowest_indexes(history: &History, gang: &Gang) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut of_gang = history.pods().filter(|version| podgroup(gang, version.pod()).is_some()).peekable();

@@ -30,8 +30,7 @@ pub fn no_gang_resource_created(history: &History, gang: &Gang) -> Ruling {
     }))
 }
 
-/// Requires that a Warning event reports the reason, that no gang resource was created, and that no pod was
-/// ungated.
+/// Requires that a Warning event reports the reason, no gang resource was created, and no pod was ungated.
 pub fn failed_closed(history: &History, gang: &Gang, about: &str) -> Ruling {
     let pod_gang = gang.name.as_str();
     ensure(has_warning(&history.end(), gang, about), || {

@@ -72,8 +72,7 @@ fn incomplete(all: &[&Value], wanted: &[&Value]) -> Vec<Violation> {
     all.iter().filter(is_wrong).map(wrong).collect()
 }
 
-/// Requires that the backend deletes obsolete PodGroups only after it has created and updated the remaining
-/// ones.
+/// Requires that the backend deletes obsolete PodGroups only after it has written the remaining ones.
 pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     let of_gang = || history.named("PodGang", pod_gang);
     let deleted = history.of(POD_GROUP).filter(|version| version.change == Change::Deleted);

@@ -304,8 +304,7 @@ pub fn priority_follows(
     }))
 }
 
-/// Requires that a refusal of another priority class is correct: the target's gang resources cannot change
-/// (UPD-20).
+/// Requires that refusing a priority class is correct: the target's gang resources cannot change (UPD-20).
 pub fn priority_is_refused(target: Target, refusal: &str) -> Ruling {
     ensure(!schedulers::of(target).follows_priority(), || {
         let message = format!(

@@ -57,8 +57,7 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     none(missing.chain(uncontrolled).chain(surplus).chain(wrong_gang_labels(live, gangs)))
 }
 
-/// Returns a violation for each PodClique and pod whose label names another PodGang than the one that lists
-/// it.
+/// A violation for each PodClique and pod whose label names another PodGang than the one that lists it.
 fn wrong_gang_labels<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Violation> + 'a {
     let existing = gangs.iter().filter(|gang| live.get("PodGang", &gang.name).is_some());
     existing.flat_map(move |gang| {

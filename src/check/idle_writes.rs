@@ -182,8 +182,7 @@ impl<'a> AffectedObjects<'a> {
         Self { target, set, whole, resized }
     }
 
-    /// Whether the object may change. `stays` is true for an object that exists before and after the
-    /// replacement.
+    /// Whether the object may change. `stays` is true for an object that exists before and after it.
     fn covers(&self, version: Version<'_>, stays: bool) -> bool {
         let name = version.name();
         if self.whole.iter().any(|gang| belongs(self.target, gang, version)) {

@@ -55,8 +55,7 @@ pub use conformance_contract::violation::{Code, Proof, Violation};
 use conformance_facts::deviation::Deviation;
 use conformance_history::{History, Version, revision};
 
-/// The time that an operator has to react where the contract says "within 5 s". On a slow machine it is
-/// longer.
+/// The time that an operator has to react where the contract says "within 5 s". Longer on a slow machine.
 fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(5))
 }
@@ -119,8 +118,7 @@ pub fn precondition(clause: &'static str, ruling: Ruling) -> Ruling {
     })
 }
 
-/// Returns the most important failure. The order is: violations, broken preconditions, `NotReached`,
-/// `NotAsked`.
+/// The most important failure. The order is: violations, broken preconditions, `NotReached`, `NotAsked`.
 pub fn all(rulings: impl IntoIterator<Item = Ruling>) -> Ruling {
     let broken = rulings.into_iter().filter_map(Result::err);
     broken.min_by_key(Broken::rank).map_or(Ok(()), Err)

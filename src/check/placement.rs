@@ -22,8 +22,7 @@ struct Placement<'a> {
     domain: Option<&'a str>,
 }
 
-/// Returns a node's domain from its last labels before the entry `until`, because a node may move to another
-/// domain.
+/// A node's domain from its last labels before the entry `until`, because a node may move to another domain.
 pub(super) fn domain<'a>(history: &'a History, until: usize, node: &str, key: &str) -> Option<&'a str> {
     let mut all = history.of("Node").filter(|version| version.name() == node);
     let first = all.next()?;

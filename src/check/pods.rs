@@ -330,8 +330,7 @@ mod tests {
         let recreated = |story: Story| story.deleted(clique("before")).added(clique("since"));
         let (old, new) = (pod_of("x", first), pod_of("y", second));
         let created = Story::flat().added(clique("before"));
-        // Either the garbage collector has not deleted the old pod yet, or the operator creates the old pod
-        // too late.
+        // The garbage collector keeps the old pod for a while, or the operator creates it too late.
         let stays = recreated(created.clone().added(old.clone())).added(new.clone());
         let is_late = recreated(created).added(new).added(old);
         for story in [stays, is_late] {

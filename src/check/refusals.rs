@@ -12,8 +12,7 @@ use conformance_history::{Change, History, Version, list, text};
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Returns the refusals of a gang in order, each with the version of the pod or gang resource that reports
-/// it.
+/// The refusals of a gang in order, each with the version of the pod or gang resource that reports it.
 pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a Value)> {
     let expectations = schedulers::of(history.header.target);
     let overridden_by = expectations.overrides_refusal();

@@ -28,8 +28,7 @@ fn has_gangs(history: &History, set: &str, scaled: usize, until: usize) -> Rulin
     gang_resources::match_pod_gangs(history, &live, &after)
 }
 
-/// Requires that scaling leaves other objects unchanged (GANG-24). The PodGangs must have followed the
-/// scaling.
+/// Requires that scaling changes no other objects (GANG-24). The PodGangs must have followed the scaling.
 pub fn others_untouched(history: &History, set: &str, scaled: usize, until: usize) -> Ruling {
     precondition("GANG-10", followed(history, set, scaled, until))?;
     let pcs = history.submitted(set)?;

@@ -112,8 +112,7 @@ impl Fault {
     }
 }
 
-/// Requires that PodCliques report their waits in time (START-09). Returns `NotReached` if no pod ever
-/// waited.
+/// Requires that PodCliques report waits in time (START-09). Returns `NotReached` if no pod ever waited.
 pub fn waits_are_reported(history: &History, set: &str) -> Ruling {
     let parents = parents(history.submitted(set)?);
     let mut live = Live::default();

@@ -197,7 +197,6 @@ mod tests {
 
     const NAME: &str = "rows";
 
-    /// Returns a binding with one level, and with one status entry per scheduler.
     fn binding(statuses: &[(&str, bool, &str)], drift: &str) -> Value {
         let mut binding = object(BINDING, NAME);
         binding["spec"] = json!({"levels": [{"domain": "rack", "key": names::RACK}]});

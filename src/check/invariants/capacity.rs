@@ -34,8 +34,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 nodes.entry(version.name()).or_default().allocatable = allocatable;
             }
             "Pod" => {
-                // A compact history contains the containers of a pod only once, because it omits unchanged
-                // fields.
+                // A compact history contains a pod's containers only once, because it omits unchanged fields.
                 if !version.object["spec"]["containers"].is_null() {
                     with_containers.insert(version.uid(), version.object);
                 }

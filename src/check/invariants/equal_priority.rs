@@ -110,7 +110,6 @@ mod tests {
         json!({"kind": "PodGang", "metadata": {"name": name}, "spec": {"priorityClassName": class}})
     }
 
-    /// Returns a pod of the PodGang with this name.
     fn pod(gang: &str, node: Option<&str>) -> Value {
         let labels = json!({names::POD_GANG: gang});
         let metadata = json!({"name": format!("pod-of-{gang}"), "labels": labels});
@@ -118,12 +117,10 @@ mod tests {
         owned(pod, "PodClique", gang)
     }
 
-    /// Records that the pod of gang `low` runs.
     fn running() -> Story {
         Story::whole().added(gang("low", Some("low"))).added(pod("low", Some("n")))
     }
 
-    /// Records that another gang of this class waits.
     fn waiting(class: Option<&str>) -> Story {
         running().added(gang("other", class)).added(pod("other", None))
     }

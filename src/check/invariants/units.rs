@@ -84,8 +84,7 @@ pub(super) fn whole_or_nothing(course: &Course<'_>) -> Ruling {
                 left.extend(bound.remove(version.name()).unwrap_or_default().into_keys());
                 for watched in sets.values_mut().flatten() {
                     let cliques = || watched.unit.minimums.iter().map(|(clique, _)| clique.as_str());
-                    // A scaling-group replica may be terminated alone, while the rest of its gang keeps
-                    // running.
+                    // A scaling-group replica may be terminated alone, while its gang keeps running.
                     let is_partly_running =
                         cliques().any(|clique| bound.get(clique).is_some_and(|pods| !pods.is_empty()));
                     watched.was_whole &=

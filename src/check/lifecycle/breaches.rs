@@ -13,8 +13,7 @@ pub struct Breach<'a> {
     pub until: Option<Version<'a>>,
 }
 
-/// The breaches for which the operator must terminate a PodCliqueSet replica, or only a scaling-group
-/// replica.
+/// The breaches for which the operator must terminate a PodCliqueSet replica, or a scaling-group replica.
 #[derive(Debug, Default)]
 pub struct Breaches<'a> {
     by_scope: BTreeMap<Scope, Vec<Breach<'a>>>,

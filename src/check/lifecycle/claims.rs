@@ -132,8 +132,7 @@ mod tests {
         pod
     }
 
-    /// Records that `a` and `b` run on `n` with a claim. Both are deleted and created again; `b` is deleted
-    /// last.
+    /// Records that `a` and `b` run on `n` with a claim. Both are recreated; `b` is deleted last.
     fn terminated() -> Story {
         Story::flat()
             .added(with_claim(pod("a", None)))

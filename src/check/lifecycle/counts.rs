@@ -113,8 +113,7 @@ pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
         ("scheduledReplicas", tally.scheduled),
         ("availableReplicas", tally.available),
     ];
-    // Accept a range, because upstream's API does not define whether a replica must be available to count as
-    // updated.
+    // Accept a range, because upstream's API leaves open whether an updated replica must be available.
     let updated = out_of_bounds(found, "updatedReplicas", tally.updated, tally.new);
     differences(found, &wanted).into_iter().chain(updated).collect()
 }
@@ -243,8 +242,7 @@ pub fn ruling(live: &Live, faults: Vec<String>) -> Ruling {
     }))
 }
 
-/// Requires that the counts are consistent: ready ≤ scheduled ≤ replicas, and gated + scheduled ≤ replicas
-/// (STAT-01).
+/// Requires consistent counts: ready ≤ scheduled ≤ replicas, and gated + scheduled ≤ replicas (STAT-01).
 pub fn counts_are_consistent(history: &History) -> Ruling {
     let mut blamed = std::collections::BTreeSet::new();
     none(history.of("PodClique").filter(|version| version.change != Change::Deleted).filter_map(|version| {

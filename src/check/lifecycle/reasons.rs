@@ -184,8 +184,7 @@ pub fn is_reported(live: &Live, history: &History, gang: &Gang, why: &Why) -> bo
     live.all().any(|object| !conditions_with(object, gang, &words).is_empty())
 }
 
-/// Requires that the failure is reported by a Warning event, and by a condition of the PodGang or the
-/// PodCliqueSet.
+/// Requires that a Warning event reports the failure, and a condition of the PodGang or the PodCliqueSet.
 pub fn failure_reported(history: &History, gang: &Gang, refused: &str) -> Ruling {
     let words: Words = [vec![refused.to_owned()]].into();
     let has_condition =

@@ -301,8 +301,7 @@ pub fn none_bound_for_removed_replica(history: &History, group: &str) -> Ruling 
         .named("PodCliqueScalingGroup", group)
         .filter_map(|version| Some((version, count(&version.object["spec"]["replicas"])?)))
         .collect();
-    // Since when the replica has been removed at a resourceVersion. `None` if the replica exists at that
-    // version.
+    // Since when the replica has been removed at a resourceVersion. `None` if it exists then.
     let removed_since = |index: usize, revision: u64| {
         let until_then = sizes.iter().take_while(|(at, _)| at.revision() <= revision);
         let without: Vec<_> = until_then.map(|(at, size)| (at, *size <= index)).collect();

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Fields that must be compared together, because the API server derives the requests of a pod from its
-/// containers.
+/// Fields that must be compared together, because the API server derives a pod's requests from containers.
 const TOGETHER: [&str; 3] = ["containers", "initContainers", "resources"];
 
 /// Returns the parts of the pod and of the clique that must be compared. The pod fits the clique if `known`

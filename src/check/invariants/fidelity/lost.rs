@@ -5,8 +5,7 @@ use conformance_contract::names;
 use conformance_facts::quantity::amount;
 use serde_json::Value;
 
-/// Fields that Grove sets regardless of the template: its gate, and the pod's hostname, subdomain and
-/// scheduler.
+/// Fields that Grove sets regardless of the template: the gate, hostname, subdomain and scheduler.
 const SET_BY_GROVE: [&str; 4] = ["schedulingGates", "hostname", "subdomain", "schedulerName"];
 /// Labels that Grove sets on every object, in addition to those with its own prefix.
 const LABELS_SET_BY_GROVE: [&str; 4] =

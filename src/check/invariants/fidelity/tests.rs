@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::*;
 
-/// Returns a PodCliqueSet whose pods have this variable.
 fn set(revision: &str) -> Value {
     let mut set = one_clique("w", 1);
     let container = json!({"name": "main", "image": "i:1", "env": [{"name": "REVISION", "value": revision}]});
@@ -100,8 +99,7 @@ fn a_second_pod_that_lacks_a_field_is_a_violation(#[case] at: &str, #[case] path
     assert_eq!(messages(story.added(good).added(second)), [Some(message), None]);
 }
 
-/// A pod may follow each of two templates, but not one template in some fields and the other template in
-/// others.
+/// A pod may follow each of two templates, but not one in some fields and the other one in the rest.
 #[test]
 fn a_pod_that_follows_two_templates_at_once_is_a_violation() {
     let with_team =

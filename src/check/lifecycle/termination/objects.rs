@@ -60,8 +60,7 @@ pub fn other_replicas_untouched(
     none(recreated.chain(changed))
 }
 
-/// Returns the state at the last convergence, because the termination may delete other objects before the
-/// first pod.
+/// The state at the last convergence, because the termination may delete other objects before the first pod.
 fn settled_before(history: &History, termination: &GangTermination<'_>) -> Live {
     let converged = history.marks(SharedMark::Converged).map(|(index, _)| index);
     let settled = converged.filter(|index| *index < termination.started.index).last();

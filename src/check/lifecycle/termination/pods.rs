@@ -109,8 +109,7 @@ fn remaining_cliques(end: &Live, replica: &SetReplica, scope: &Scope) -> Vec<Cli
     standalone.chain(of_groups).collect()
 }
 
-/// Requires that each pod was replaced once or twice, and that all pods exist and are bound at the end
-/// (TERM-14).
+/// Requires that each pod is replaced once or twice, and that all pods are bound at the end (TERM-14).
 pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usize, until: usize) -> Ruling {
     let (before, after) = (history.before(from), history.before(until));
     let of_groups = replica

@@ -163,8 +163,7 @@ pub fn pods_created_since_are_new(
     none(violations)
 }
 
-/// Requires that all pods of the scope have this template revision. Returns `NotReached` if there are no
-/// pods.
+/// Requires that all pods of a scope have this template revision. Returns `NotReached` if there are no pods.
 pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling {
     let mut seen = BTreeSet::new();
     let pods = history.pods().filter(|version| scope.has(version.pod()) && seen.insert(version.uid()));

@@ -42,7 +42,6 @@ pub(super) fn pod(name: &str, revision: &str, ready: bool) -> Value {
     pod
 }
 
-/// Returns PodClique `w-<replica>-a` of 2 pods with template revision 2.
 pub(super) fn clique(replica: usize, status: Value) -> Value {
     let mut pclq = object("PodClique", &format!("w-{replica}-a"));
     pclq["metadata"]["labels"] = json!({names::PART_OF: "w"});
@@ -75,7 +74,6 @@ pub(super) fn all_replaced() -> Story {
     PODS.iter().fold(changed(), |story, name| replaced(story, name))
 }
 
-/// Returns the status after an update, with this number of updated replicas.
 pub(super) fn ended_status(replicas: usize) -> Value {
     json!({"currentGenerationHash": "2", "updatedReplicas": replicas,
         "updateProgress": {"updateStartedAt": "t", "updateEndedAt": "u"}})

@@ -1,5 +1,4 @@
-//! Checks of update steps within a clique or scaling group: how many pods stay up, and in which order the
-//! steps come.
+//! Checks of update steps within a clique or scaling group: how many pods stay up, and the order of steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
