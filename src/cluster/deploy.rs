@@ -59,8 +59,7 @@ pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), Cl
         .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
 }
 
-/// Creates the object with its status, which server-side apply would ignore. An existing object stays
-/// unchanged.
+/// Creates the object with its status, which server-side apply would ignore. Keeps an existing object.
 pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let (api, kind, name) = api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);

@@ -1,5 +1,4 @@
-//! Errors of clusters. All are infrastructure errors (exit code 3). Each message states what failed and what
-//! to do.
+//! Errors of clusters. All have exit code 3 (infrastructure). Each message states what failed and what to do.
 
 use std::path::PathBuf;
 use std::sync::Arc;

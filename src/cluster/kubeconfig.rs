@@ -42,8 +42,7 @@ impl KubeconfigSource {
         let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
         let mut config =
             Config::from_custom_kubeconfig(read.map_err(unusable)?, &options).await.map_err(unusable)?;
-        // No read timeout, because watches stay open for minutes. Callers limit other requests with a
-        // timeout.
+        // No read timeout, because watches stay open for minutes. Callers set timeouts for other requests.
         config.read_timeout = None;
         Ok(config)
     }

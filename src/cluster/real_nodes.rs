@@ -41,8 +41,7 @@ pub(crate) struct RealNodes {
 }
 
 impl RealNodes {
-    /// Leases the free nodes of this share. The node with the fewest GPUs is for canaries, and is not
-    /// returned.
+    /// Leases the free nodes of this share. The node with the fewest GPUs is for canaries, and not returned.
     pub(crate) async fn take(
         client: Client,
         LeasedNodes { selector, share }: &LeasedNodes,

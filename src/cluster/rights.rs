@@ -15,8 +15,7 @@ pub struct Right {
     pub group: String,
     /// Plural, with a subresource if needed, such as `nodes/status`.
     pub resource: String,
-    /// The right is needed only if the cluster serves one of these `GROUP/VERSION`. An empty list means
-    /// always.
+    /// The right is needed only if the cluster serves one of these `GROUP/VERSION`. If empty, always.
     pub served_in: Vec<String>,
 }
 

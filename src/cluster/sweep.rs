@@ -83,8 +83,7 @@ impl fmt::Display for Left {
     }
 }
 
-/// Returns the objects that are not being deleted yet. Fails if the API server returns an object without the
-/// label.
+/// The objects that are not being deleted yet. Fails if the API server returns an object without the label.
 pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, ClusterError> {
     let mut left = Vec::new();
     for (group, version, kind) in KINDS {
@@ -92,8 +91,7 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
         let found = match api.list(&ListParams::default().labels(&label.selector())).await {
             Ok(found) => found,
-            // The API server answers in plain text for a group that it does not serve, so the status has no
-            // reason.
+            // The API server answers in plain text for an unserved group, so the status has no reason.
             Err(kube::Error::Api(status)) if status.code == 404 => continue,
             // A user that may not list a scheduler's own kinds has not created any such objects.
             Err(kube::Error::Api(status)) if status.is_forbidden() && !["", "grove.io"].contains(&group) => {
@@ -126,8 +124,7 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
     Ok(left)
 }
 
-/// Removes everything, and waits until the namespaces are deleted, so that a restarted run can reuse their
-/// names.
+/// Removes everything, and waits until the namespaces are deleted, so that a restarted run can reuse them.
 pub async fn remove_all_and_wait(client: &Client, label: RunLabel<'_>) -> Result<(), ClusterError> {
     remove_all(client, label).await?;
     let namespaces: Api<DynamicObject> =

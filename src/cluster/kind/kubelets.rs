@@ -50,8 +50,7 @@ impl KindCluster {
         deploy::await_node(&self.client(), node, NODE_READY, format!("node {node}"), last, takes_pods).await
     }
 
-    /// Replaces the operator's pods, as a rollout of a new version would. Returns when all old pods are
-    /// deleted.
+    /// Replaces the operator's pods, as a rollout would. Returns when all old pods are deleted.
     pub async fn roll_controller(&self) -> Result<(), ClusterError> {
         let OperatorPlace { namespace, deployment: name, .. } = self.operator();
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);

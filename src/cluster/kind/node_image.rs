@@ -86,8 +86,7 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("host-local", "opt/cni/bin"),
 ];
 
-/// Returns the node image to use: the published one if the engine has it or can pull it, otherwise the built
-/// one.
+/// The node image to use: the published one if the engine has it or can pull it, otherwise the built one.
 pub async fn published_or_built(
     kubernetes: Kubernetes,
     overrides: &Overrides,

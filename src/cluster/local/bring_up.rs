@@ -66,8 +66,7 @@ impl LocalCluster {
         cluster.start_part(Part::ControllerManager).await?;
         let schedulers =
             join_all(cluster.starting().into_iter().map(|scheduler| cluster.start_scheduler(scheduler)));
-        // The trainer checks only once which CRDs of schedulers exist, so it starts after the CRDs are
-        // installed.
+        // The trainer checks only once which CRDs of schedulers exist, so it starts after their installation.
         let (controller, trainer, _) =
             join3(cluster.start_controller(), cluster.start_trainer(), schedulers).await;
         controller.and(trainer)?;

@@ -132,8 +132,7 @@ impl Authority {
         self.folder.join("tokens.csv")
     }
 
-    /// Writes a kubeconfig. Its user [`TOKEN`] has a token, and its user [`CERTIFICATE`] has a client
-    /// certificate.
+    /// Writes a kubeconfig. Its user [`TOKEN`] has a token, and [`CERTIFICATE`] a client certificate.
     pub(super) fn kubeconfig(&self, identity: Identity<'_>, server: &str) -> Result<PathBuf, ClusterError> {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, identity.user);

@@ -29,8 +29,7 @@ impl LocalCluster {
             for mut object in list["items"].as_array_mut().map(std::mem::take).unwrap_or_default() {
                 object["apiVersion"] = kind.api_version.into();
                 object["kind"] = kind.kind().into();
-                // The finalizer of a PodGroup remains until its pods are deleted, and these pods must keep
-                // running.
+                // The finalizer of a PodGroup remains while it has pods, and its pods must keep running.
                 deploy::delete_despite_finalizers(&client, &object).await?;
                 any = true;
             }
@@ -38,7 +37,6 @@ impl LocalCluster {
         Ok(any)
     }
 
-    /// Stops the old control plane and starts the new one.
     pub(super) async fn replace_control_plane(&self) -> Result<(), ClusterError> {
         for part in REPLACED.into_iter().rev() {
             self.stop_part(part, Signal::TERM).await;

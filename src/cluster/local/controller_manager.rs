@@ -47,8 +47,7 @@ pub(super) fn args(
         format!("--root-ca-file={}", ca.display()),
         format!("--tls-cert-file={}", serving.certificate.display()),
         format!("--tls-private-key-file={}", serving.key.display()),
-        // With the default of 20 requests per second, garbage collection of 1,000 objects takes almost a
-        // minute.
+        // With the default of 20 requests per second, garbage collection of 1,000 objects takes nearly 1 min.
         "--kube-api-qps=1000".into(),
         "--kube-api-burst=2000".into(),
         "--concurrent-gc-syncs=20".into(),

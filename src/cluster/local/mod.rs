@@ -118,8 +118,7 @@ impl LocalCluster {
         self.spec().parts().filter(|part| !has_failed(part)).collect()
     }
 
-    /// Returns the schedulers other than kube-scheduler that did not become ready or have exited by
-    /// themselves.
+    /// The schedulers other than kube-scheduler that did not become ready or have exited by themselves.
     pub fn failed_schedulers(&self) -> BTreeMap<Scheduler, SchedulerFailure> {
         for (scheduler, part) in self.ended_schedulers() {
             let death = self.running_parts().get(&part).and_then(Process::death);
@@ -261,8 +260,7 @@ impl LocalCluster {
         self.controller_ready().await.map(drop)
     }
 
-    /// Restarts the operator. If it exits before it is ready, returns how it exited. It then counts as
-    /// stopped.
+    /// Restarts the operator. If it exits before it is ready, returns how it exited. It is then stopped.
     pub async fn restart_controller_or_exit(
         &self,
         spec: ControllerSpec,

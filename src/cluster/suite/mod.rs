@@ -11,8 +11,7 @@ pub use manifests::SuiteRun;
 
 const CONTAINER: &str = "suite";
 
-/// Returns the run id of a share's pod, which distinguishes the objects of the pods. Shares are numbered from
-/// 0.
+/// The run id of a share's pod, which distinguishes the objects of the pods. Shares are numbered from 0.
 pub fn run_of_share(run: &str, index: usize) -> String {
     format!("{run}s{}", index + 1)
 }

@@ -15,8 +15,7 @@ use crate::{ClusterError, deploy};
 
 /// How long the device plugin may take to react and the kubelet to update the node.
 const ADVERTISED: Duration = Duration::from_secs(30);
-/// How long the restoration may take. A case may have stopped the kubelet, which also changes conditions and
-/// taints.
+/// Limit of the restoration. A case may have stopped the kubelet, which also changes conditions and taints.
 const RESTORED: Duration = Duration::from_secs(60);
 /// How long a kubelet on a busy machine may take to report.
 const UNCHANGED: Duration = Duration::from_secs(10);
