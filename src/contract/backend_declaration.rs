@@ -93,8 +93,7 @@ impl Target {
         declaration.is_some_and(|declaration| declaration.gang_resources_by.is_some())
     }
 
-    /// Returns why the operator does not owe a clause that applies to the target, or `None` if it owes the
-    /// clause.
+    /// Why the operator does not owe a clause that applies to the target, or `None` if it owes the clause.
     pub fn why_not_owed(self, clause: &Clause) -> Option<Cow<'static, str>> {
         if let Some(feature) = self.undeclared(clause) {
             return Some(self.why_not(feature));

@@ -1,5 +1,4 @@
-//! Writes a constant for the id of each clause, so that code with the id of an unknown clause does not
-//! compile.
+//! Writes a constant for the id of each clause, so that code with an unknown id does not compile.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -61,8 +61,7 @@ pub struct Clause {
     pub not_in_scope: Option<&'static str>,
     /// Whether the verdict depends on the order of objects of different kinds.
     pub across_kinds: bool,
-    /// Clauses that this clause repeats for its own backend. Evidence for one of them is evidence for this
-    /// clause.
+    /// Clauses that this clause repeats for its own backend. Evidence for them is evidence for this clause.
     pub restates: &'static [&'static str],
     /// The part of the contract that implies this clause, for a clause without a case.
     pub rests_on: Option<&'static str>,
@@ -103,8 +102,7 @@ impl Clause {
         self.group().map_or(Workload::PodCliqueSets, |group| group.workload)
     }
 
-    /// The `schedulerName` of the only backend to which the clause applies, or `None` if it applies to all
-    /// backends.
+    /// The `schedulerName` of the only backend to which the clause applies, or `None` for all backends.
     pub fn backend(&self) -> Option<&'static str> {
         self.group().and_then(|group| group.backend)
     }
@@ -136,8 +134,7 @@ pub mod ids {
     include!(concat!(env!("OUT_DIR"), "/ids.rs"));
 }
 
-/// Whether the contract has a clause with this id. The function is `const`, so that an unknown id does not
-/// compile.
+/// Whether the contract has a clause with this id. `const`, so that an unknown id does not compile.
 pub const fn is_known(id: &str) -> bool {
     let mut index = 0;
     while index < ids::ALL.len() {

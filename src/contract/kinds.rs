@@ -85,8 +85,7 @@ impl Kind {
         versions.map(move |api_version| Self { api_version, ..known })
     }
 
-    /// Whether the kind is one of Grove's. Grove's kinds are not served before the operator's CRDs are
-    /// installed.
+    /// Whether the kind is one of Grove's. They are not served before the operator's CRDs are installed.
     pub fn is_of_grove(self) -> bool {
         self.api_version.split('/').next().is_some_and(|group| group.ends_with("grove.io"))
     }

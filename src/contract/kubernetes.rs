@@ -100,8 +100,7 @@ impl Kubernetes {
         self.release().is_preview
     }
 
-    /// Returns the version whose pinned modules apply: this version, or the newest released one for a
-    /// preview.
+    /// The version whose pinned modules apply: this version, or the newest released one for a preview.
     #[must_use]
     pub const fn with_pins(self) -> Self {
         if self.is_preview() { Self(RELEASED - 1) } else { self }

@@ -28,8 +28,7 @@ impl Requirements {
     pub const NONE: Self =
         Self { scheduler: None, except: None, scope: None, feature: None, properties: &[] };
 
-    /// Returns why a target does not meet the requirements, as a sentence without a full stop, or `None` if
-    /// it does.
+    /// Why a target does not meet the requirements, as a sentence without a full stop, or `None` if it does.
     pub fn why_unmet(self, target: Target) -> Option<String> {
         // Compare the backend instead of the scheduler, because the scheduler of an External profile is
         // kube-scheduler.

@@ -1,5 +1,4 @@
-//! A target is a backend in one of its gang scopes, with its declared features. A report has one column per
-//! target.
+//! A target is a backend in one of its gang scopes, with its declared features. It is a column of a report.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -53,8 +52,7 @@ pub enum ReportedVersion {
     Always(&'static str),
 }
 
-/// A backend in one of its gang scopes. Targets with the same description are equal, regardless of
-/// declarations.
+/// A backend in one of its gang scopes. Targets with the same description are equal despite declarations.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Serialized", try_from = "Serialized")]
 pub struct Target {
@@ -185,8 +183,7 @@ impl Target {
         self.description.workload
     }
 
-    /// Returns the PodCliqueSet target with the same scheduler and gang resources, or this target if there is
-    /// none.
+    /// The PodCliqueSet target with the same scheduler and gang resources, or this target if there is none.
     #[must_use]
     pub fn as_pod_clique_set_target(self) -> Self {
         match self.workload() {

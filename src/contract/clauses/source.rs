@@ -26,8 +26,7 @@ pub struct CitedFile<'a> {
     pub lines: (usize, usize),
 }
 
-/// A source: a file (`grove:docs/installation.md#L3-L5`), an issue (`grove#209`), a `KEP-4671`, or a web
-/// address.
+/// A file (`grove:docs/installation.md#L3-L5`), an issue (`grove#209`), a `KEP-4671`, or a web address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'a>(pub &'a str);
 

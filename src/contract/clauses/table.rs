@@ -44,8 +44,7 @@ const FILES: [(&str, &str); 22] = files![
 static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
     let (mut groups, mut clauses) = (Vec::new(), Vec::new());
     for (name, text) in FILES {
-        // The panic is unreachable in a release: the files are part of the program, and a test parses each of
-        // them.
+        // The panic is unreachable, because the program contains the files, and a test parses each of them.
         let file: GroupFile =
             serde_yaml::from_str(text).unwrap_or_else(|error| panic!("contract/{name}: {error}"));
         clauses.extend(file.clauses.into_iter().map(ClauseEntry::clause));

@@ -1,5 +1,4 @@
-//! Gangs of plain pods with the scheduler's own gang resource, as the Kubernetes AI conformance program
-//! requires.
+//! Plain pods with the scheduler's gang resource, as the Kubernetes AI conformance program requires.
 
 use crate::clauses::Workload;
 use crate::kinds::{Kind, kind};
