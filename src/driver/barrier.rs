@@ -150,8 +150,7 @@ fn number_of_canary(name: &str) -> Option<usize> {
     name.strip_prefix("canary-")?.split('-').next()?.parse().ok()
 }
 
-/// Returns the status of the `PodScheduled` condition. The scheduler sets the condition once it has tried the
-/// pod.
+/// The status of the `PodScheduled` condition. The scheduler sets the condition once it has tried the pod.
 fn scheduled(pod: &Value) -> Option<&str> {
     condition(pod, "PodScheduled").map(|condition| text(&condition["status"]))
 }

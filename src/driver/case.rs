@@ -60,8 +60,7 @@ pub enum Need {
     Kubelets,
     /// Nodes that KWOK simulates, so that the harness can set container statuses.
     SimulatedNodes,
-    /// Simulated nodes, so that the harness can publish devices in ResourceSlices. No kubelet prepares these
-    /// devices.
+    /// Simulated nodes, so that the harness can publish devices in ResourceSlices. No kubelet prepares them.
     Devices,
     /// A cluster that the harness created, because only there may the harness create volumes.
     Volumes,

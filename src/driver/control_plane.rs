@@ -130,8 +130,7 @@ impl TestContext {
         self.start_scheduler().await
     }
 
-    /// Restarts the target's scheduler with reclaim: it evicts gangs of queues that use more than their
-    /// share.
+    /// Restarts the scheduler with reclaim: it evicts gangs of queues that use more than their share.
     pub async fn enable_reclaim(&self) -> Result<(), Stop> {
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.reclaims = true);

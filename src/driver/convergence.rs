@@ -77,8 +77,7 @@ impl TestContext {
 }
 
 impl TestContext {
-    /// Like [`TestContext::until_converged`], but a timeout, returned as the inner error, does not stop the
-    /// driver.
+    /// Like [`TestContext::until_converged`], but a timeout (the inner error) does not stop the driver.
     pub async fn try_until_converged(&self, set: &str) -> Result<Result<(), Stop>, Stop> {
         match self.until_converged(set).await {
             Err(stop @ Stop::Timeout(_)) => {

@@ -20,8 +20,7 @@ pub enum Enrichment {
     Container,
     /// A liveness probe of the second container. Its first execution is an hour after the start.
     Probe,
-    /// A restartable init container (a sidecar). On simulated nodes, some cliques have one that terminates
-    /// instead.
+    /// A restartable init container (a sidecar). On simulated nodes, some cliques have a terminating one.
     InitContainers,
     /// An emptyDir, a projected volume and an optional ConfigMap, mounted by the second container.
     Volumes,

@@ -28,8 +28,7 @@ impl TestContext {
         let user = format!("system:serviceaccount:{}:{account}", self.namespace);
         let rules = self.rules_of(&user, &self.namespace).await?;
         let elsewhere = self.rules_of(&user, "default").await?;
-        // In an existing cluster the operator was installed before the run, so the rules were not recorded
-        // before it.
+        // In an existing cluster the operator was installed before the run, so no rules were recorded then.
         let of_all = match self.test_cluster.cluster.rights_of_all() {
             Some(read) => read.to_vec(),
             None => rights_of_all::read(&self.test_cluster.client).await?,

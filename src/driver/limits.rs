@@ -49,8 +49,7 @@ pub const IMAGE_PULL: Limit = seconds("image pull", 60);
 /// The pods of an unreachable node are deleted and replaced. Kubernetes evicts the pods of one such node per
 /// ten seconds.
 pub const NODE_LOSS: Limit = seconds("node loss", 120);
-/// A new release of the operator migrates the objects of the old release. Upstream's operator polls every 5
-/// s.
+/// A new release of the operator migrates the objects of the old release. Upstream polls every 5 s.
 pub const MIGRATION: Limit = seconds("migration", 60);
 /// A started operator makes its first writes.
 pub const FIRST_WRITES: Limit = seconds("first writes", 5);
@@ -62,8 +61,7 @@ pub const SILENCE: Limit = seconds("silence", 2);
 pub const LAST_WRITES: Limit = seconds("last writes", 6);
 /// The recorder receives everything that the API server has stored.
 pub const SETTLE: Limit = seconds("settle", 10);
-/// Interval between two polls, long enough not to load an API server and short relative to the waits. Not
-/// scaled.
+/// Interval between two polls, long enough not to load an API server, but short for a wait. Not scaled.
 pub const PACE: Duration = Duration::from_millis(50);
 /// Period in which nothing may change (GANG-11). Not scaled, because the contract states it.
 pub const QUIET: Duration = Duration::from_secs(10);

@@ -9,8 +9,7 @@ use super::limits::REACTION;
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Patches an object, and records the patch in a mark. A check decides whether an operator overwrites the
-    /// values.
+    /// Patches an object, and records the patch in a mark. A check decides whether the values stay.
     pub async fn patch_as_another_client(&self, kind: &str, name: &str, patch: Value) -> Result<(), Stop> {
         self.mark(SharedMark::WrittenByOthers, json!({"kind": kind, "name": name, "patch": patch}));
         self.patch(kind, name, patch).await.map(drop)

@@ -1,5 +1,4 @@
-//! Changes the status of running pods. On simulated nodes, only the harness changes the status of a running
-//! pod.
+//! Changes the status of running pods. On simulated nodes, only the harness does that.
 
 use std::time::Duration;
 
@@ -137,8 +136,7 @@ impl TestContext {
     }
 }
 
-/// Returns the part of a pod's status that a kubelet would write for these containers. Other conditions are
-/// kept.
+/// The part of a pod's status that a kubelet would write for these containers. Other conditions are kept.
 fn status(pod: &Value, containers: Containers) -> Value {
     let known = &pod["status"];
     let is_ready = containers.are_ready();

@@ -51,8 +51,7 @@ impl TestContext {
         self.patch(KAI_QUEUE, name, limit).await.map(drop)
     }
 
-    /// Creates a queue that is entitled to this share and may borrow more. It is deleted at the end of the
-    /// case.
+    /// Creates a queue that is entitled to this share and may borrow more. The case deletes it at its end.
     pub async fn create_queue_with_share(&self, name: &str, gpus: u32) -> Result<(), Stop> {
         if self.target.scheduler() == kai::SCHEDULER {
             let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));

@@ -19,8 +19,7 @@ impl TestContext {
         if let Ok(cluster) = self.local() {
             let (begin, end) = (Timestamp::now(), Instant::now() + self.length(limits::LAST_WRITES));
             let mut last = begin;
-            // Polling is necessary, because the audit log is no watch, and no event marks the end of the
-            // writes.
+            // Poll, because the audit log is no watch, and no event marks the end of the writes.
             while Instant::now() < end {
                 let silent = Timestamp::now().duration_since(last).try_into().unwrap_or_default();
                 match self.length(limits::SILENCE).saturating_sub(silent) {

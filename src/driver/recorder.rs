@@ -187,8 +187,7 @@ impl Recorder {
         })
     }
 
-    /// Like [`Recorder::settle`], without a limit. `lacks` receives a description of what the log still
-    /// lacks.
+    /// Like [`Recorder::settle`], without a limit. `lacks` receives what the log still lacks.
     async fn catch_up(
         &self,
         namespace: &str,
@@ -212,8 +211,7 @@ impl Recorder {
                     }
                     // The API server does not serve the kind, so there are no objects.
                     Err(kube::Error::Api(status)) if status.code == 404 => return Ok(None),
-                    // A broken connection does not prove that the API server fails, so retry on a new
-                    // connection.
+                    // A broken connection does not prove that the API server fails, so retry on another.
                     Err(kube::Error::Service(_)) if retries.next().is_some() => {}
                     Err(source) => {
                         return Err(Unsettled::NotListed { kind: kind.name, source: Box::new(source) });

@@ -6,8 +6,7 @@ use conformance_cluster::existing::Right;
 use conformance_contract::scheduler::Scheduler;
 use conformance_history::{KINDS, Kind};
 
-/// Permissions in addition to those for recording: the kind as histories name it, its subresource, and the
-/// verbs.
+/// Permissions beyond recording: the kind as histories name it, its subresource, and the verbs.
 const WRITTEN: [(&str, &str, &[&str]); 19] = [
     ("Namespace", "", &["create", "get", "delete"]),
     ("Node", "", &["create", "get", "patch", "delete", "deletecollection"]),
@@ -31,8 +30,7 @@ const WRITTEN: [(&str, &str, &[&str]); 19] = [
 ];
 const GANG_RESOURCES: [&str; 4] = ["create", "get", "patch", "delete"];
 
-/// Permissions for `v1` resources that are not recorded: to read the tokens of init containers, and to limit
-/// pods.
+/// Permissions for `v1` resources that are not recorded: to read init containers' tokens, and to limit pods.
 const UNRECORDED: [(&str, &str); 4] = [
     ("get", "secrets"),
     ("impersonate", "serviceaccounts"),

@@ -24,8 +24,7 @@ const WINDOW: usize = 15;
 const INITIAL_READS: usize = 5;
 const PACE: Duration = Duration::from_secs(1);
 const READ_LIMIT: Duration = Duration::from_secs(2);
-/// If the median exceeds this time, the machine is too slow to decide. The largest factor covers half of this
-/// time.
+/// If the median exceeds this time, the machine is too slow to decide. The largest factor covers half of it.
 const TOO_SLOW: Duration = NOMINAL.saturating_mul(8);
 /// Maximum number of slow moments that are kept: one hour, at one read per second.
 const SLOW_MOMENTS: usize = 3600;
@@ -158,8 +157,7 @@ impl Speed {
 }
 
 impl Reads {
-    /// Times one read. A failed connection does not count, because an unavailable API server is not a slow
-    /// one.
+    /// Times one read. A failed connection does not count, because an unavailable API server is not slow.
     async fn measure_once(&self, client: &Client) {
         let Ok(request) = http::Request::get("/api/v1/namespaces/default").body(Vec::new()) else { return };
         let begin = Instant::now();

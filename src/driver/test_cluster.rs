@@ -24,8 +24,7 @@ pub struct TestCluster {
     pub schedulers: BTreeSet<Scheduler>,
     /// Id of the run. All objects that cases create have this label.
     pub run: String,
-    /// Whether someone else wrote the operator's configuration, so that the harness does not know its
-    /// profiles.
+    /// Whether someone else wrote the operator's configuration, so that its profiles are unknown.
     pub configured_by_others: bool,
     pub thorough: Thorough,
     pub short_limits_count: bool,

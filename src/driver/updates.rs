@@ -34,8 +34,7 @@ impl TestContext {
         self.until(started, SCHEDULING, |live| live.pods().any(|pod| is_of_revision(pod, revision))).await
     }
 
-    /// Waits until all pods match their clique template and are Ready, and the status reports the end of the
-    /// update.
+    /// Waits until all pods match their clique template and are Ready, and the status reports the end.
     pub async fn until_updated(&self, set: &str, clause: &'static str) -> Result<(), Stop> {
         self.until_updated_within(SCHEDULING, set, clause).await
     }

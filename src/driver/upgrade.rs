@@ -78,8 +78,7 @@ impl TestContext {
         Ok(self.test_cluster.recorder.look_up_versions().await?)
     }
 
-    /// Starts the new operator, and kills it after it has written `writes` objects, or earlier if it stops
-    /// writing.
+    /// Starts the new operator, and kills it after `writes` written objects, or earlier if it stops writing.
     pub async fn kill_operator_after_writes(&self, writes: usize) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = changes(&self.history());

@@ -175,8 +175,7 @@ fn volume(claim: &Value, namespace: &str, owned: &Value, left_out: &BTreeSet<Str
         "accessModes": wanted["accessModes"],
         "capacity": {"storage": wanted["resources"]["requests"]["storage"]},
         "persistentVolumeReclaimPolicy": "Retain",
-        // With the uid, Kubernetes binds the claim immediately; without it, at the next sync, up to 15 s
-        // later.
+        // With the uid, Kubernetes binds the claim immediately; without it, up to 15 s later.
         "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": meta["name"],
                      "uid": meta["uid"]},
         "hostPath": {"path": format!("/tmp/{name}"), "type": "DirectoryOrCreate"},

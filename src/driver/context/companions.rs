@@ -26,8 +26,7 @@ impl TestContext {
         if ADDING_TO_PODS.contains(&kind.as_str()) {
             self.mark(SharedMark::ForeignAdmission, Value::Null);
         }
-        // An earlier attempt, or the run on another target, may have left a cluster-scoped object with this
-        // name.
+        // An earlier attempt, or another target, may have left a cluster-scoped object with this name.
         let deleted = Awaited::of_harness(format!("the earlier {kind} {name} deleted"));
         self.poll_until(deleted, limits::CLEANUP, || async {
             let found = deploy::find(client, &object).await?;
@@ -40,8 +39,7 @@ impl TestContext {
         Ok(deploy::apply_when_served(client, &object).await?)
     }
 
-    /// Deletes the companions in reverse order, without waiting. Tries all of them, and returns the last
-    /// error.
+    /// Deletes the companions in reverse order, without waiting. Tries all, and returns the last error.
     pub async fn delete_companions(&self) -> Result<(), ClusterError> {
         let applied = std::mem::take(&mut *self.companions.lock());
         let mut deleted = Ok(());

@@ -34,8 +34,7 @@ impl TestContext {
         document
     }
 
-    /// Prepares a PodCliqueSet for the case's nodes and the target's backend. A backend that it names is
-    /// kept.
+    /// Prepares a PodCliqueSet for the case's nodes and the target's backend. Keeps a backend that it names.
     pub fn prepare_manifest(&self, pcs: Value) -> Value {
         self.prepare_manifest_for(self.target, pcs)
     }

@@ -91,8 +91,7 @@ impl TestContext {
         let _ = self.within(limits::REACTION, settled).await;
     }
 
-    /// Waits until the history contains everything that the API server has stored, such as the case's last
-    /// change.
+    /// Waits until the history contains everything that the API server has stored, such as the last change.
     pub async fn caught_up(&self) -> Result<(), Stop> {
         let settled = self.settled_in(&self.namespace).await;
         Ok(settled.map_err(conformance_cluster::ClusterError::from)?)
@@ -196,8 +195,7 @@ impl TestContext {
         let count = expectations.initially_released(gang);
         let condition = format!("{count} pods of {} released to the scheduler", gang.name);
         let condition = Awaited::demanded_by("GANG-07", condition);
-        // A backend such as Koordinator's may set a gang size that blocks the gang until all its pods are
-        // ungated.
+        // Koordinator's backend may set a gang size that blocks the gang until all pods are ungated.
         let is_blocked = |live: &Live, wanted: &Resource| {
             let found = live.get(wanted.kind, &wanted.name.wanted).and_then(|found| expectations.size(found));
             let size = wanted.size.and_then(|size| u64::try_from(size).ok());

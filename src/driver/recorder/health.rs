@@ -8,8 +8,7 @@ use tokio::time::Instant;
 
 /// After this many consecutive refusals, the start of an API server is no longer a likely cause.
 const REFUSALS: u32 = 3;
-/// A watch that has been down for this long counts as lost. An API server that a case restarts is back
-/// earlier.
+/// A watch that has been down for this long counts as lost. A case restarts an API server faster.
 const LOST_AFTER: Duration = Duration::from_secs(120);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A failure is logged after this time, because a case may restart an API server within it.

@@ -10,8 +10,7 @@ use tokio::time::timeout;
 /// Timeout of a request. The client has no read timeout, because watches stay open for minutes.
 pub(super) const ANSWER: Duration = Duration::from_secs(30);
 
-/// A watched kind, in the version that the API server serves. An upgrade of the control plane changes the
-/// version.
+/// A watched kind, in the version that the API server serves. A control-plane upgrade changes the version.
 #[derive(Debug, Clone)]
 pub(super) struct ServedKind(Arc<Mutex<Kind>>);
 
