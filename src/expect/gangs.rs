@@ -20,8 +20,7 @@ pub struct Gang {
     /// name.
     pub name: String,
     pub groups: Vec<Group>,
-    /// The existing gang resource that the pods name, for a backend that chooses the names of gang resources
-    /// freely.
+    /// The existing gang resource that the pods name, for a backend that chooses such names freely.
     pub joined: Option<String>,
 }
 
@@ -74,8 +73,7 @@ fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns the expected PodGangs of a PodCliqueSet: for each replica the base PodGang, then the scaled
-/// PodGangs.
+/// The expected PodGangs of a PodCliqueSet: for each replica the base PodGang, then the scaled PodGangs.
 pub fn gangs(pcs: &Value) -> Vec<Gang> {
     let set = text(&pcs["metadata"]["name"]);
     let template = &pcs["spec"]["template"];

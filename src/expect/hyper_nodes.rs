@@ -11,8 +11,7 @@ use super::domains::Domain;
 
 pub const KIND: &str = "HyperNode";
 
-/// The recursion stops at this depth, in case two HyperNodes contain each other. No real topology is that
-/// deep.
+/// Maximum depth of the recursion, in case two HyperNodes contain each other. No real topology is that deep.
 const MAX_DEPTH: usize = 16;
 
 /// Whether the HyperNode mentions the pool in its name, owners or members. Names and domains of a case start

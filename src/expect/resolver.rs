@@ -42,8 +42,7 @@ impl Gang {
         Self { name, joined: joined.map(str::to_owned), ..self }
     }
 
-    /// Returns the existing gang resource that the gang's pods name. If there are several, the last one
-    /// counts.
+    /// The existing gang resource that the gang's pods name. If there are several, the last one counts.
     fn joins<'a>(
         &self,
         pods: impl Iterator<Item = Pod<'a>>,

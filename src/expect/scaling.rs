@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use crate::Gang;
 use crate::resolver::resolved_in;
 
-/// Returns the PodGangs that a PodCliqueSet should have after the first `until` entries, with their final
-/// names.
+/// The PodGangs that a PodCliqueSet should have after the first `until` entries, with their final names.
 pub fn gangs(history: &History, pcs: &Value, until: usize) -> Vec<Gang> {
     let mut sizes = Sizes::of(pcs);
     for entry in history.entries.iter().take(until) {

@@ -93,8 +93,7 @@ impl<'a> Tree<'a> {
         self.is_satisfied(name, |child| self.needs_nothing(child))
     }
 
-    /// Whether the minimum of a node is satisfied if these children are. A leaf with a minimum is never
-    /// satisfied.
+    /// Whether a node's minimum is satisfied if these children are. A leaf with a minimum is never satisfied.
     fn is_satisfied(self, name: &'a str, is_child: impl Fn(&'a str) -> bool) -> bool {
         let node = self.node(name).unwrap_or(&Value::Null);
         let children: Vec<_> = self.children(name).map(|child| text(&child["name"])).collect();

@@ -44,8 +44,7 @@ impl Expectations for Koordinator {
         Some(Duration::from_secs(30))
     }
 
-    /// Compares the minimum, timeout and annotations of a PodGroup with the PodGang and the backend's
-    /// profile.
+    /// Compares minimum, timeout and annotations of a PodGroup with the PodGang and the backend's profile.
     fn faults(&self, gang: CreatedGang<'_>, resource: &Resource, found: &Value) -> Vec<String> {
         let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
         let configured =
@@ -177,8 +176,7 @@ mod tests {
     use super::*;
     use crate::domains::domains;
 
-    /// Returns the faults of a PodGroup with minimum 2 and `pods` pods, in a PodGang with this topology
-    /// constraint.
+    /// The faults of a PodGroup with minimum 2 and `pods` pods, in a PodGang with this topology constraint.
     fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
         faults_on(Target::KOORDINATOR, pods, constraint, annotations)
     }

@@ -34,8 +34,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Whether an object is this gang resource. Compares the name and, if it had to be shortened, also the
-    /// owner.
+    /// Whether an object is this gang resource. Compares the name and, if it is shortened, the owner.
     pub fn is_of(&self, gang: &Gang, found: &Value) -> bool {
         let is_owned = || {
             let mut owners = owners(found).iter();
@@ -64,8 +63,7 @@ impl CreatedGang<'_> {
     }
 }
 
-/// The topology model of a scheduler that does not use node labels directly. New nodes appear in it with a
-/// delay.
+/// The topology model that a scheduler uses instead of node labels. New nodes appear in it with a delay.
 #[derive(Debug, Clone, Copy)]
 pub struct TopologyModel {
     pub has: fn(&Live, &[Domain<'_>]) -> bool,
@@ -95,8 +93,7 @@ pub trait Expectations: Sync {
     /// Returns the faults of a gang resource, other than its name and owner.
     fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String>;
 
-    /// Returns the gang resource that this pod joins, or `None` for surplus that joins none (KUBE-08,
-    /// KUBE-20).
+    /// The gang resource that this pod joins, or `None` for surplus that joins none (KUBE-08, KUBE-20).
     fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name>;
 
     /// Whether this pod may be created without a membership, and get it when it is ungated.
@@ -149,14 +146,12 @@ pub trait Expectations: Sync {
     /// Puts a PodCliqueSet into a queue of the scheduler, if it has queues.
     fn enqueue(&self, _pcs: &mut Value, _queue: &str) {}
 
-    /// The kind of the topology resources for a ClusterTopologyBinding, if the backend has such a kind
-    /// (TOPO-09).
+    /// The kind of the topology resources for a ClusterTopologyBinding, if there is one (TOPO-09).
     fn topology_kind(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns the faults of a binding's topology resources for the nodes of one case. `live` is
-    /// cluster-scoped.
+    /// The faults of a binding's topology resources for the nodes of one case. `live` is cluster-scoped.
     fn topology_faults(&self, _binding: &Value, _live: &Live, _pool: &str) -> Vec<String> {
         Vec::new()
     }

@@ -147,8 +147,7 @@ impl Expectations for Volcano {
         Some(hyper_nodes::KIND)
     }
 
-    /// Expects exactly one HyperNode per domain and one tier per level, with narrower levels in lower tiers
-    /// (VOL-05).
+    /// Expects one HyperNode per domain and one tier per level, with narrower levels in lower tiers (VOL-05).
     fn topology_faults(&self, binding: &Value, live: &Live, pool: &str) -> Vec<String> {
         let domains = domains(live.of("Node").filter(|node| node["metadata"]["labels"][names::POOL] == pool));
         let found = match hyper_nodes::of_domains(live, &domains) {
