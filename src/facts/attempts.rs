@@ -8,8 +8,7 @@ pub enum Wanted {
     Admitted,
     /// Refused with a 4xx because of a rule. A refusal because of a failed webhook does not count.
     Refused,
-    /// Refused because of a rule with any message, or admitted with a warning that contains the attempt's
-    /// words.
+    /// Refused by a rule with any message, or admitted with a warning that contains the attempt's words.
     RefusedOrWarned,
     /// Refused with a 5xx that names the webhook, because the webhook does not respond.
     Unanswered,

@@ -26,8 +26,7 @@ pub fn is_gang_resource(object: &Value) -> bool {
         && object["metadata"]["labels"][names::CANARY].is_null()
 }
 
-/// Returns the gang resources that a PodGang should have, derived from the PodGang as created. Parents come
-/// first.
+/// The gang resources that a PodGang should have, derived from the PodGang as created. Parents come first.
 pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
     let expectations = schedulers::of(history.header.target);
     let created = as_created(history, &gang.name);
@@ -40,8 +39,7 @@ pub fn expected(history: &History, gang: &Gang) -> Vec<Resource> {
         .unwrap_or_default()
 }
 
-/// Finds the object for each expected gang resource. An object with a truncated name must match by owner and
-/// size.
+/// Finds the object for each expected gang resource. A truncated name is matched by owner and size.
 pub fn found<'a>(
     target: Target,
     live: &'a Live,

@@ -176,8 +176,7 @@ pub fn is_wanted(live: &Live, scope: &Scope) -> bool {
     })
 }
 
-/// Returns the history without the scope's pods of other generations. Generation 0 precedes the first
-/// termination.
+/// The history without the scope's pods of other generations. Generation 0 precedes the first termination.
 #[must_use]
 pub fn only_generation(history: &History, scope: &Scope, generation: usize) -> History {
     let terminations = terminations(history, scope);

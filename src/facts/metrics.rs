@@ -28,8 +28,7 @@ pub struct Numbers {
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// The number of PodGangs by upper bound in seconds, as the page writes it. Empty if there is no
-    /// histogram.
+    /// The number of PodGangs by upper bound in seconds, as the page writes it. Empty without a histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 

@@ -1,5 +1,4 @@
-//! Parses Kubernetes quantities exactly. A `resource.Quantity` is a decimal number with a binary or decimal
-//! suffix.
+//! Parses Kubernetes quantities exactly. A `resource.Quantity` is a number with a binary or decimal suffix.
 
 use serde_json::Value;
 

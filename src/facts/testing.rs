@@ -35,7 +35,6 @@ pub fn running() -> Story {
     created.modified(pod("a", Some("n"))).modified(pod("b", Some("n")))
 }
 
-/// Returns the PodCliqueSet `w` of [`pair`] with this number of replicas.
 pub fn set(replicas: usize) -> Value {
     let mut set = object("PodCliqueSet", "w");
     set["spec"]["replicas"] = json!(replicas);

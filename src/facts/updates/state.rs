@@ -194,8 +194,7 @@ pub struct Units {
     pub old: usize,
 }
 
-/// Calls `visit` with each version of a history, and with the state of the PodCliqueSet just before that
-/// version.
+/// Calls `visit` with each version of a history, and the state of the PodCliqueSet just before it.
 pub fn walk<'a>(history: &'a History, set: &str, mut visit: impl FnMut(&State<'a>, Version<'a>)) {
     let mut state = State::default();
     for version in in_order_of_writes(history) {
