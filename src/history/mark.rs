@@ -69,8 +69,7 @@ shared_marks! {
     Converged = "converged",
     /// The operator has sent no writes for a while, or the limit for this wait has passed.
     OperatorIdle = "at rest",
-    /// The scheduler has made a full pass. A check may conclude that something never happened before this
-    /// mark.
+    /// The scheduler made a full pass. A check may conclude that something never happened before this mark.
     SchedulerPassed = "scheduler passed",
     /// After this mark, there may be capacity for a gang that did not fit before.
     RoomAvailable = "room comes",
@@ -90,8 +89,7 @@ shared_marks! {
     /// The harness set the status of a bound pod instead of a kubelet: `{"name", "uid", "ready",
     /// "revision"}`, with the resourceVersion after the write.
     PodStatusSet = "said of a pod",
-    /// The next write is by another client than the operator: `{"kind", "name", "patch"}`, a JSON merge
-    /// patch.
+    /// A client other than the operator writes next: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
     /// The objects in the namespace before the first submit: a list with kind and metadata.
     Baseline = "baseline",
@@ -131,8 +129,7 @@ shared_marks! {
     StartedWithFlaw = "started with a flawed configuration",
     /// A component of the control plane was stopped: `{"part"}`.
     ComponentStopped = "part taken away",
-    /// The harness restores everything after this mark. The checks of the case use the history up to this
-    /// mark.
+    /// The harness restores everything after this mark. The checks of the case use the history before.
     Restored = "put back",
     /// The case itself restarted the API server, so every watch listed again and recorded a gap. Checks of
     /// such a case use only what a list also shows.
@@ -149,8 +146,7 @@ shared_marks! {
     BoundBy = "bound by",
     /// The running containers of the case: a list of `{"node", "pod", "container", "devices"}`.
     Allocated = "allocated",
-    /// A version of the operator's lease: `{"resourceVersion", "spec"}`. After the deletion there is no
-    /// `spec`.
+    /// A version of the operator's lease: `{"resourceVersion", "spec"}`. Without `spec` after a deletion.
     Lease = "lease",
     /// The old operator is stopped, and the upgrade starts: `{"of", "from", "to"}`.
     UpgradeStarted = "upgrade began",

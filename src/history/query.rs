@@ -242,8 +242,7 @@ impl History {
         self.upto(end)
     }
 
-    /// Returns the history up to the timeout at which the driver stopped, or the whole history if there was
-    /// none.
+    /// The history up to the timeout at which the driver stopped, or the whole history if there was none.
     #[must_use]
     pub fn until_timeout(&self) -> Self {
         let gave_up = self.marks(SharedMark::Stopped).any(|(_, mark)| mark.detail["wait"] == true);
