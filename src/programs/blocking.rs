@@ -1,5 +1,4 @@
-//! Runs work in async code that blocks its thread for more than a few milliseconds, such as hashing a
-//! program.
+//! Runs work in async code that blocks its thread for several milliseconds, such as hashing a program.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 

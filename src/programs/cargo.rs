@@ -1,5 +1,4 @@
-//! Builds programs of this project with cargo: static ones for images, and the reference operator with
-//! faults.
+//! Builds this project's programs with cargo: static ones for images, and the reference operator with faults.
 
 use std::path::{Path, PathBuf};
 
@@ -53,8 +52,7 @@ impl Build<'_> {
     }
 }
 
-/// Builds the reference operator with faults, once per process. The program runs as a local process and in an
-/// image.
+/// Builds the reference operator with faults, once per process. It runs as a local process and in an image.
 pub async fn controller_with_faults() -> Result<PathBuf, ProgramError> {
     static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
     let build = Build { package: CONTROLLER, program: CONTROLLER, flags: &[], with_faults: true };

@@ -18,8 +18,7 @@ pub struct Engine {
     pub root: String,
 }
 
-/// Runs a command and returns its standard output. On failure, the error has the last lines of its standard
-/// error.
+/// Runs a command and returns its standard output. An error has the last lines of its standard error.
 pub async fn output(mut command: Command) -> Result<String, ProgramError> {
     let mut line = command.as_std().get_program().to_string_lossy().into_owned();
     for argument in command.as_std().get_args() {

@@ -54,8 +54,7 @@ pub(crate) fn replace(path: &Path, content: &str) -> Result<(), ProgramError> {
 
 /// Returns the last lines of a file, or an empty string if the file cannot be read.
 pub fn tail(path: &Path, lines: usize) -> String {
-    /// Reads only this many bytes, because logs may be long. Callers request fewer lines than these bytes
-    /// contain.
+    /// Only this many bytes are read, because logs may be long. Callers need fewer lines than that.
     const END: u64 = 64 * 1024;
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -70,8 +69,7 @@ pub fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-/// Fails if the folder has too little free space. `variable` is the environment variable that moves the
-/// folder.
+/// Fails if the folder has too little free space. The environment variable `variable` moves it.
 pub fn require_space(
     path: &Path,
     needed_mib: u64,
@@ -88,8 +86,7 @@ pub fn require_space(
     Ok(())
 }
 
-/// The folder of a cluster, locked until its owner exits. A folder that is not locked belongs to a killed
-/// run.
+/// The folder of a cluster, locked until its owner exits. An unlocked folder belongs to a killed run.
 #[derive(Debug)]
 pub struct ClusterHome {
     pub path: PathBuf,
@@ -184,8 +181,7 @@ impl UnfinishedCluster {
         Self(Some(cluster(name)))
     }
 
-    /// Keeps the folder, because the cluster is ready and has an owner, or because it failed and its logs are
-    /// useful.
+    /// Keeps the folder: the cluster is ready and has an owner, or it failed and its logs are useful.
     pub fn keep(mut self) {
         self.0 = None;
     }

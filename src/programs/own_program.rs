@@ -49,8 +49,7 @@ impl OwnProgram {
         self.verb.map(str::to_owned).into_iter().chain(own).collect()
     }
 
-    /// Returns the objects that the program needs in a cluster, as `install-manifests` prints them with these
-    /// flags.
+    /// The objects that the program needs in a cluster, as `install-manifests` prints them with these flags.
     pub async fn manifests(
         &self,
         flags: impl IntoIterator<Item = String>,

@@ -41,8 +41,7 @@ pub async fn checks(to_build: &[&'static Component]) -> Vec<Check> {
     let cache = writable(&home::cache(), disk, home::CACHE_VARIABLE);
     let usable = cache.is_ok();
     checks.push(Check::new("cache folder", cache));
-    // Check Go only if the cache is usable, because Go runs inside the module's folder, which is in the
-    // cache.
+    // Check Go only if the cache is usable, because Go runs in the module's folder, which is there.
     if let (true, [first, ..]) = (usable, to_build) {
         let go = go_for(to_build).await;
         let usable = go.is_ok();

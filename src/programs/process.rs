@@ -25,8 +25,7 @@ pub async fn all_ended(limit: Duration) -> bool {
     tokio::time::timeout(limit, live.wait_for(|count| *count == 0)).await.is_ok()
 }
 
-/// Returns a channel that notifies when a child starts, and when a child has ended and its exit status is
-/// available.
+/// A channel that notifies when a child starts, and when a child has ended and its exit status is available.
 pub fn changes() -> watch::Receiver<usize> {
     LIVE.subscribe()
 }
@@ -82,8 +81,7 @@ impl Launcher {
                     drop(spawned.send(Ok(child.id())));
                     processor_time::count_until_exit(child.id(), &name);
                     let status = child.wait();
-                    // Publish the status before the count, because watchers of the count then read the
-                    // status.
+                    // Publish the status before the count, because watchers of the count read the status.
                     ended.send_replace(Some(status.ok()));
                     LIVE.send_modify(|count| *count -= 1);
                 }

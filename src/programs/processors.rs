@@ -11,8 +11,7 @@ pub struct Processors {
 }
 
 impl Processors {
-    /// Returns the idle share of the processors since the last call, from 0 to 1, or `None` on the first
-    /// call.
+    /// The idle share of the processors since the last call, from 0 to 1, or `None` on the first call.
     pub fn idle(&mut self) -> Option<f64> {
         let now = (Instant::now(), busy(&std::fs::read_to_string("/proc/stat").ok()?)?);
         let (since, before) = self.before.replace(now)?;

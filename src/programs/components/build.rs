@@ -15,8 +15,7 @@ const SPARE_MIB: u64 = 1024;
 /// The linker drops DWARF (`-s -w`). A compiler that does not write it saves one eighth of the time.
 pub(crate) const COMPILER_FLAGS: &str = "-dwarf=false";
 
-/// With fewer processors, each compiler gets one thread, because parallel packages already keep all
-/// processors busy.
+/// With fewer processors, each compiler gets one thread, because parallel packages keep all processors busy.
 const ONE_THREAD_BELOW: usize = 5;
 
 /// Limits of the heap at which a compiler collects garbage. Below the minimum, Go's default applies.

@@ -73,8 +73,7 @@ impl Component {
         self.module.name == other.module.name && self.version == other.version
     }
 
-    /// Returns a hash of the pinned modules, the linker flags and the package. It does not depend on the
-    /// toolchain.
+    /// A hash of the pinned modules, the linker flags and the package. It does not depend on the toolchain.
     pub(super) fn pins(&self) -> String {
         let module = self.module;
         let mut hash = Sha256::new();

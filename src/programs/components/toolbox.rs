@@ -116,8 +116,7 @@ impl Toolbox {
         to_build
     }
 
-    /// Whether a release or the cache has the component. A cached program counts only if the Go on PATH built
-    /// it.
+    /// Whether a release or the cache has the component. A cached one counts only if the Go on PATH built it.
     pub async fn is_built(component: &'static Component) -> bool {
         if matches!(ReleaseFolder::of_this_program(), Ok(Some(release)) if release.lists(component)) {
             return true;

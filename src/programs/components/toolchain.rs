@@ -56,8 +56,7 @@ impl Toolchain {
         }
     }
 
-    /// Checks that Go is new enough for the module, with `go list -m`. `go env` would succeed with any `go`
-    /// line.
+    /// Checks that Go is new enough for the module, with `go list -m`. `go env` succeeds with any `go` line.
     pub(crate) async fn check_version_for(module: &Path) -> Result<(), GoError> {
         let mut go = Command::new("go");
         go.args(["list", "-m"]).current_dir(module).stdin(Stdio::null());

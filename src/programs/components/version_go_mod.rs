@@ -35,8 +35,7 @@ fn replaced(component: &Component, version: &str, words: &[&str]) -> Option<Stri
         if minor(version) == minor(component.version) {
             return Some(format!("replace {module} => ./{}", amendment.folder));
         }
-        // Older versions require v0.0.0, which is not published. Use the first version of the minor release
-        // instead.
+        // Older versions require v0.0.0, which is not published. Use the first version of the minor release.
         let (major, minor) = minor(version)?;
         return Some(format!("replace {module} => {module} {major}.{minor}.0"));
     }
