@@ -128,8 +128,7 @@ pub enum Action {
     /// Changes the body of the request. A body that is not JSON stays unchanged, and the log reports the
     /// skipped change.
     RewriteRequest(Patch),
-    /// Forwards this write, and holds its response and all later writes. Drops all of them when the rule
-    /// ends.
+    /// Forwards this write, and holds its response and all later writes. Drops them when the rule ends.
     Halt,
     /// Changes objects in responses, lists and watch events.
     RewriteObject(Patch),
@@ -197,8 +196,7 @@ impl Match {
             && is_like(self.name.as_deref(), target.name.as_deref())
     }
 
-    /// Like [`Match::is_about`], but ignores namespace and name, which are compared with those of the
-    /// objects.
+    /// Like [`Match::is_about`], but ignores namespace and name, which are compared with the objects'.
     pub(crate) fn is_about_kind(&self, target: &Target) -> bool {
         let is_resource = |pattern: &String| match pattern.strip_suffix("/*") {
             Some(resource) => {
@@ -232,8 +230,7 @@ fn is_like(pattern: Option<&str>, word: Option<&str>) -> bool {
 }
 
 impl Action {
-    /// Whether the action applies to objects in responses and watch events. For such a rule, the proxy
-    /// requests JSON.
+    /// Whether the action applies to objects in responses and watch events. The proxy then requests JSON.
     pub fn looks_into_objects(&self) -> bool {
         matches!(
             self,

@@ -129,8 +129,7 @@ async fn a_dropped_request_does_not_reach_the_server_but_a_lost_response_does() 
     }
 }
 
-/// Each attempt of the program first writes counts. If that fails, the program writes the error and tries
-/// again.
+/// Each attempt of the program first writes counts. If that fails, it writes the error and tries again.
 #[rstest]
 #[case::in_step(json!({"every": 2}), None)]
 #[case::irregular(json!({"irregular": true}), Some(3))]
