@@ -1,9 +1,12 @@
 //! A script replaces Helm here.
 
 use rstest::rstest;
+use serde_json::json;
 
 use super::*;
-use crate::schedulers::{all, kai, koord_scheduler, volcano};
+use crate::schedulers::install::{Crds, Install};
+use crate::schedulers::{all, kai, volcano};
+use crate::testing::assert_manifests;
 
 fn pinned(scheduler: Scheduler) -> Release {
     Release::pinned(scheduler).expect("it has a chart")
@@ -72,134 +75,40 @@ fn a_text_that_names_no_chart_is_rejected(#[case] words: &str) {
     assert_eq!(error.to_string(), "expected CHART, CHART@VERSION or @VERSION");
 }
 
+/// `ci/charts` compares the charts with this file.
+/// `WRITE_MANIFESTS=1 cargo test -p conformance-install --lib manifests_of_schedulers` writes it.
 #[test]
-fn values_for_volcano() {
-    insta::assert_snapshot!(values_for(volcano::SCHEDULER), @r#"
-    {
-      "basic": {
-        "image_pull_policy": "IfNotPresent"
-      },
-      "custom": {
-        "admission_enable": false,
-        "controller_enable": false,
-        "leader_elect_enable": false,
-        "scheduler_config_override": "{\"actions\":\"enqueue, allocate, backfill\",\"tiers\":[{\"plugins\":[{\"name\":\"priority\"},{\"name\":\"gang\"}]},{\"plugins\":[{\"name\":\"predicates\"},{\"name\":\"nodeorder\"},{\"name\":\"binpack\"},{\"arguments\":{\"hypernode.binpack.resources\":\"nvidia.com/gpu\",\"hypernode.binpack.resources.nvidia.com/gpu\":5,\"weight\":10},\"name\":\"network-topology-aware\"}]}]}",
-        "scheduler_feature_gates": "ResourceTopology=false",
-        "scheduler_kube_api_burst": 1000,
-        "scheduler_kube_api_qps": 500,
-        "scheduler_log_level": 2,
-        "scheduler_schedule_period": "200ms"
-      }
-    }
-    "#);
+fn manifests_of_schedulers_by_chart() {
+    let charts: Vec<_> = all().filter_map(Release::pinned).map(|release| described(&release)).collect();
+    assert_manifests("charts.yaml", &charts);
 }
 
-#[test]
-fn values_for_koordinator() {
-    insta::assert_snapshot!(values_for(koord_scheduler::SCHEDULER), @r#"
-    {
-      "descheduler": {
-        "replicas": 0
-      },
-      "deviceDaemon": {
-        "nodeAffinity": {
-          "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-              "nodeSelectorTerms": [
-                {
-                  "matchExpressions": [
-                    {
-                      "key": "conformance.grove.io/koordinator",
-                      "operator": "Exists"
-                    }
-                  ]
-                }
-              ]
-            }
-          }
-        }
-      },
-      "featureGates": "PodMutatingWebhook=false,PodValidatingWebhook=false,ElasticMutatingWebhook=false,ElasticValidatingWebhook=false",
-      "koordlet": {
-        "nodeAffinity": {
-          "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-              "nodeSelectorTerms": [
-                {
-                  "matchExpressions": [
-                    {
-                      "key": "conformance.grove.io/koordinator",
-                      "operator": "Exists"
-                    }
-                  ]
-                }
-              ]
-            }
-          }
-        }
-      },
-      "manager": {
-        "replicas": 0
-      },
-      "scheduler": {
-        "log": {
-          "level": "2"
-        },
-        "replicas": 1,
-        "resources": {
-          "requests": {
-            "cpu": "50m",
-            "memory": "128Mi"
-          }
-        }
-      }
-    }
-    "#);
+fn described(release: &Release) -> Value {
+    let (package, install) = (release.package, installation(release.scheduler));
+    json!({
+        "scheduler": release.scheduler.name(),
+        "release": package.release,
+        "namespace": package.namespace,
+        "chart": package.chart,
+        "repository": package.repository,
+        "version": package.version,
+        "deployed": {"namespace": package.deployed.namespace, "deployments": package.deployed.deployments},
+        "crds": crds(install),
+        "objects": (install.objects)(),
+        "values": (package.values)(),
+    })
 }
 
-#[test]
-fn values_for_kai() {
-    insta::assert_snapshot!(values_for(kai::SCHEDULER), @r#"
-    {
-      "admission": {
-        "enabled": false
-      },
-      "defaultQueue": {
-        "createDefaultQueue": false
-      },
-      "podgroupcontroller": {
-        "enabled": false
-      },
-      "queuecontroller": {
-        "enabled": false
-      },
-      "scheduler": {
-        "actions": {
-          "consolidation": {
-            "enabled": false
-          },
-          "preempt": {
-            "enabled": false
-          },
-          "reclaim": {
-            "enabled": false
-          },
-          "stalegangeviction": {
-            "enabled": false
-          }
-        },
-        "args": {
-          "burst": "1000",
-          "qps": "500",
-          "schedule-period": "200ms",
-          "v": "2"
-        }
-      },
-      "topologyMigration": {
-        "enabled": false
-      }
+fn crds(install: &Install) -> Vec<String> {
+    if let Crds::Module(module) = &install.crds {
+        let names = module.files.iter().map(|file| {
+            let (group, plural) = file.trim_end_matches(".yaml").split_once('_').expect("GROUP_PLURAL.yaml");
+            format!("{plural}.{group}")
+        });
+        return names.collect();
     }
-    "#);
+    let written = install.own_crds().expect("CRDs");
+    written.iter().map(|crd| crd["metadata"]["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 #[test]

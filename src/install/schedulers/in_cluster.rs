@@ -164,6 +164,7 @@ pub fn programs(install: &Install) -> impl Iterator<Item = &'static str> {
 mod tests {
     use super::*;
     use crate::schedulers::{ALL, kai, koord_scheduler, volcano};
+    use crate::testing::assert_manifests;
 
     const CASES: [(Scheduler, &str); 3] = [
         (volcano::SCHEDULER, "volcano"),
@@ -181,28 +182,13 @@ mod tests {
         DeployedScheduler { scheduler, images, given: None }
     }
 
-    /// Compares a file of `manifests/` with these objects, or writes it.
-    fn assert_file(file: &str, objects: &[Value]) {
-        let mut text =
-            "# Written by: WRITE_MANIFESTS=1 cargo test -p conformance-install --lib manifests_of_schedulers\n".to_owned();
-        for object in objects {
-            text.push_str("---\n");
-            text.push_str(&grove_yaml::write(object).unwrap());
-        }
-        let path = format!("{}/../../manifests/{file}", env!("CARGO_MANIFEST_DIR"));
-        if std::env::var_os("WRITE_MANIFESTS").is_some() {
-            std::fs::write(&path, &text).unwrap();
-        }
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{path}");
-    }
-
     /// `WRITE_MANIFESTS=1 cargo test -p conformance-install --lib manifests_of_schedulers` writes the files.
     #[test]
     fn manifests_of_schedulers() {
         for (scheduler, folder) in CASES {
-            assert_file(&format!("{folder}/scheduler.yaml"), &complete(scheduler).objects());
+            assert_manifests(&format!("{folder}/scheduler.yaml"), &complete(scheduler).objects());
         }
-        assert_file("kai/queues.yaml", &(installation(kai::SCHEDULER).objects)());
+        assert_manifests("kai/queues.yaml", &(installation(kai::SCHEDULER).objects)());
     }
 
     #[test]
