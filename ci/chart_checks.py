@@ -319,7 +319,8 @@ def scheduler_of_koordinator(chart):
     (args,) = [one["args"] for one in profile["pluginConfig"] if one["name"] == "Coscheduling"]
     require(args.get("awareNetworkTopology"), f"Coscheduling ignores topology: {args}")
     level = chart.values["scheduler"]["log"]["level"]
-    has_args(chart, chart.name, ["--enable-network-topology-manager=true", f"--v={level}", "--config=/config/koord-scheduler.config"])
+    file = "--config=/config/koord-scheduler.config"
+    has_args(chart, chart.name, ["--enable-network-topology-manager=true", f"--v={level}", file])
     return f"{chart.name}, Coscheduling with topology, preemption {'on' if args.get('enablePreemption') else 'off'}"
 
 
@@ -332,7 +333,8 @@ def scheduler_of_kai(chart):
     for flag, value in chart.values["scheduler"]["args"].items():
         require(flag in flags, f"the scheduler has no flag --{flag}, and KAI's operator ignores it")
         require(spec["args"][flag] == value, f"the shard has {flag}={spec['args'][flag]}, want {value}")
-    block = chart.source("pkg/apis/kai/v1/schedulingshard_types.go", r"defaultActionPriorities = map\[string\]int\{(.*?)\}", "actions")
+    pattern = r"defaultActionPriorities = map\[string\]int\{(.*?)\}"
+    block = chart.source("pkg/apis/kai/v1/schedulingshard_types.go", pattern, "the actions of a shard")
     actions = re.findall(r'"(\w+)":', block)
     off = spec.get("actions", {})
     for action in off:
