@@ -1,6 +1,7 @@
-//! `running` has 2 + 2 pods, all in the hard gang, and loses a pod while the Workload API is not served. Then
-//! the API returns without topology keys, and finally with them. The operator that started without the API is
-//! not restarted. `other`, 2 pods of a scheduler that does not need the API, is released meanwhile.
+//! PodCliqueSet `running` has 2 + 2 pods, all required. It loses a pod while the API server does not serve
+//! the Workload API. Then the API server serves the API without topology keys, and finally with them. The
+//! operator starts without the API and is not restarted. While the API is missing, the operator releases
+//! `other`, 2 pods of a scheduler that does not need the API.
 
 use conformance_check::admission;
 use conformance_check::backends;
@@ -33,14 +34,14 @@ const OTHER: &str = "other";
 const OTHER_BACKEND: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the API", |pcs| {
     pcs["metadata"]["name"] = OTHER.into()
 })];
-/// With the gate off, the API server drops the key without an error.
+/// With the gate off, the API server drops the topology key without an error, so the operator must refuse it.
 const WITHOUT_TOPOLOGY: &[Attempt] = &[
     admitted("a gang once the API is served", |_| {}),
     refused("a topology constraint without its gate", &[TOPOLOGY_GATE], |pcs| {
         template(pcs)["topologyConstraint"] = required("rack");
     }),
 ];
-/// Tree scope needs more gates than a flat gang.
+/// A gang in tree scope also needs [`COMPOSITE_GATE`].
 const WITHOUT_TREES: &[Attempt] = &[
     refused("a tree without its gate", &[COMPOSITE_GATE], |_| {}),
     admitted("a gang that requests no tree", unscoped),
@@ -64,7 +65,8 @@ fn without_topology(target: Target) -> &'static [Attempt] {
     declared(target, if target == Target::KUBE_TREE { WITHOUT_TREES } else { WITHOUT_TOPOLOGY })
 }
 
-/// The last attempt is about a topology constraint, which the operator may not honour.
+/// Leaves out the last attempt, a topology constraint, if the target does not declare required topology
+/// levels.
 fn declared(target: Target, attempts: &'static [Attempt]) -> &'static [Attempt] {
     match attempts.split_last() {
         Some((_, others)) if !target.declares(Feature::TopologyRequired) => others,
@@ -89,8 +91,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 async fn without_the_api(test: &mut TestContext) -> Result<(), Stop> {
-    // kube-scheduler and the controller manager need 30 s to find the API again. The case stops both, so that
-    // only the operator has to find it.
+    // kube-scheduler and the controller manager need 30 s to notice that the API is served again. The case
+    // stops both, so that only the operator has to notice it.
     test.kill_part(Part::KUBE_SCHEDULER).await?;
     test.kill_part(Part::ControllerManager).await?;
     let original = test.local()?.spec();

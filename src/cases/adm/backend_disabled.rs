@@ -1,6 +1,7 @@
-//! A PodCliqueSet of 2 + 2 pods selects the scheduler whose profile is then removed. The default scheduler
-//! cannot be disabled: on its targets, it is one that the harness enables but does not run. Then 2 pods of
-//! the default scheduler are bound.
+//! A PodCliqueSet of 2 + 2 pods selects a scheduler. Then the case removes the operator's profile of this
+//! scheduler. The default scheduler cannot be disabled, so on its targets the PodCliqueSet selects a
+//! scheduler that the harness enables but does not run. Afterwards, 2 pods of the default scheduler must be
+//! bound.
 
 use conformance_check::gang_resources::warning_reported;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
@@ -22,7 +23,7 @@ const ENABLED: &str = "enabled";
 
 marks! {
     DISABLED = "backend disabled";
-    /// No request before this mark changes existing objects.
+    /// Before this mark, the case sends no request that changes existing objects.
     STILL_LIVE = "still live";
 }
 
@@ -59,7 +60,7 @@ async fn without_the_profile(test: &mut TestContext) -> Result<(), Stop> {
     let is_reported =
         |live: &Live| live.of("Event").any(|event| is_warning(event, &gang.name, SET, scheduler));
     match test.until("an event that reports the disabled backend", REACTION, is_reported).await {
-        // Other clauses check whether the workload is bound.
+        // After a timeout, the case continues, because the other clauses do not depend on the event.
         Err(Stop::Timeout(_)) => test.mark(SharedMark::ContinuedAfterTimeout, Value::Null),
         reported => reported?,
     }

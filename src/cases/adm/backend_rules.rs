@@ -1,6 +1,7 @@
-//! The rules of the target's backend, tried on a PodCliqueSet that selects it and on one of another enabled
-//! backend without such rules; and the rules of other backends, tried on a PodCliqueSet of the target. Other
-//! clauses demand the rules themselves; if one is missing, this case decides nothing.
+//! The case breaks the admission rules of the target's backend: on a PodCliqueSet of this backend, and on one
+//! of another enabled backend without such rules. On a PodCliqueSet of the target's backend, the case also
+//! breaks the rules of other backends. Other clauses demand the rules themselves. If a rule is missing, this
+//! case decides nothing.
 
 use conformance_check::another_backend;
 

@@ -1,6 +1,7 @@
-//! `existing`, 2 + 2 pods, runs when the CRD of its PodGroup is deleted and the operator restarted. `late`, 2
-//! pods, needs the CRD; `other`, 2 pods of the default scheduler, does not. Volcano's CRD first returns in
-//! the version of an older release. If the operator exits without the CRD, the harness restarts it later.
+//! PodCliqueSet `existing`, 2 + 2 pods, runs. Then the case deletes the CRD of its PodGroup and restarts the
+//! operator. `late`, 2 pods, needs the CRD. `other`, 2 pods of the default scheduler, does not. The case
+//! restores Volcano's CRD first in the version of an older release. If the operator exits without the CRD,
+//! the harness restarts it later.
 
 use conformance_check::admission;
 use conformance_facts::attempts::unanswered;
@@ -148,7 +149,8 @@ mod tests {
 
     use super::*;
 
-    /// `logged` is the last line of an operator that exits, and `code` answers an attempt to create a gang.
+    /// `logged` is the last log line of an operator that exits. `code` is the answer to an attempt to create
+    /// a gang.
     fn rulings(logged: &str, code: u16) -> Vec<(&'static str, &'static str)> {
         let controller = json!({"exited": "ended with exit status: 5", "said": ["starting", logged]});
         let message = if code == 201 { "" } else { "failed calling webhook: connection refused" };

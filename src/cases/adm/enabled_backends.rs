@@ -1,5 +1,5 @@
-//! `outside`, 2 pods, selects a second enabled scheduler, if the operator has one. Other attempts name an
-//! unknown scheduler, and one of Grove's backends that the harness does not enable.
+//! PodCliqueSet `outside`, 2 pods, selects a second enabled scheduler, if the operator has one. Other
+//! attempts select an unknown scheduler, and one of Grove's backends that the harness does not enable.
 
 use conformance_check::{another_backend, backends};
 use conformance_driver::admission_attempts::on;
@@ -20,20 +20,20 @@ const NOT_ENABLED: &[Attempt] = &[
     refused("a backend that is not enabled", &["lpx-scheduler"], |pcs| on(pcs, "lpx-scheduler")),
 ];
 
-/// A foreign operator may have enabled any of Grove's own backends.
+/// An operator that the harness did not configure may have enabled any of Grove's backends.
 fn not_enabled(is_foreign: bool) -> &'static [Attempt] {
     if is_foreign { &NOT_ENABLED[..1] } else { NOT_ENABLED }
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.attempt_creates(&test.manifest(SET)?, not_enabled(test.test_cluster.configured_by_others)).await?;
-    // default-scheduler is the default backend, so it is no second one.
+    // default-scheduler is the default backend, so it does not count as a second one.
     let other = test.another_backend(|target| !KUBE.contains(&target)).await?;
     let Some(other) = other else { return Ok(()) };
     let outside = test.manifest_for(other, SET)?;
     test.attempt_creates(&outside, ENABLED).await?;
     for gang in expect::gangs(&outside) {
-        test.until("its PodGang and pods created", REACTION, |live| {
+        test.until("the PodGang and pods of the enabled backend created", REACTION, |live| {
             let of_gang =
                 |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
             gang.find(live).is_some() && live.pods().filter(of_gang).count() == gang.pods()

@@ -1,7 +1,8 @@
-//! `fixed-shape` has a clique and a scaling group of two cliques. `fixed-alone` and `fixed-grouped` have one
-//! clique, so that every target accepts the constraints that it honours. The updates are dry runs, so an
-//! admitted one does not change the shape for the next. The order of cliques has no meaning: once `reordered`
-//! is scaled, the operator has reconciled the new order.
+//! PodCliqueSet `fixed-shape` has a clique and a scaling group of two cliques. `fixed-alone` and
+//! `fixed-grouped` have one clique each, so every target accepts the topology constraints that it honours.
+//! The updates are dry runs, so an update that is admitted by mistake does not change the shape for the next
+//! one. The order of cliques has no meaning, so an update may change it and recreates nothing. Once
+//! `reordered` is scaled, the operator has reconciled its new order.
 
 use std::sync::LazyLock;
 
@@ -62,13 +63,14 @@ const SHAPE: &[Attempt] = &[
     }),
 ];
 
-/// Upstream does not define the annotation.
+/// The annotation that selects the gang scope is not part of upstream's API.
 const SCOPE: &[Attempt] = &[refused("gang scope changed", RECREATE, |pcs| {
     let scope = &mut pcs["metadata"]["annotations"][names::GANG_SCOPE];
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
 })];
 
-/// At each place: a constraint added to a PodCliqueSet without one, and an existing one changed or removed.
+/// For each place: a constraint is added to a PodCliqueSet without one, or an existing constraint is changed,
+/// moved to another topology or removed.
 static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
     let row = |place: Place, what: &str, constraint: Value| {
         let title = format!("a topology constraint of the {} {what}", place.title);
@@ -121,7 +123,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
-    // A backend that is not enabled is refused for that reason alone (ADM-02).
+    // A switch to a backend that is not enabled is refused for that reason (ADM-02), so the case looks for an
+    // enabled one.
     if let Some(backend) = other.and_then(backends::of) {
         test.attempt_dry_updates("fixed-shape", &[backend.switch_to_it]).await?;
     }

@@ -1,5 +1,6 @@
-//! `a-set-of-the-longest-name-admitted` + `model` + `worker` have 45 characters, the most that admission
-//! accepts. In `counts-left-out`, each count defaults to 1. Both must also run: 1 + 1 pods each.
+//! The names `a-set-of-the-longest-name-admitted`, `model` and `worker` have 45 characters together, the most
+//! that admission accepts. PodCliqueSet `counts-left-out` omits all counts, so each defaults to 1. Both
+//! PodCliqueSets must also run: 1 + 1 pods each.
 
 use crate::prelude::*;
 

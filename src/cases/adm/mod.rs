@@ -1,5 +1,5 @@
-//! Most cases are a table of variations of one PodCliqueSet with `replicas: 0`, so that an admitted one costs
-//! nothing.
+//! Most cases are a table of variations of one PodCliqueSet. The PodCliqueSet has `replicas: 0`, so an
+//! admitted variation creates no pods.
 
 pub(crate) mod api_missing;
 pub(crate) mod backend_disabled;

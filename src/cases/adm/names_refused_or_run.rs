@@ -1,5 +1,6 @@
-//! 1 node; a clique and a scaling group of one clique. Each variation gives two PodCliques one name, also
-//! that of a later replica, or has a name with a dot, which no host name can contain.
+//! 1 node; a PodCliqueSet with a clique and a scaling group of one clique. In some variations, two PodCliques
+//! have the same name, now or with more replicas. In the others, a name has a dot, which no host name can
+//! contain.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use conformance_history::{list, text};
 use crate::prelude::*;
 
 marks! {
-    /// A variation was admitted, and its scaling groups have that many replicas: `{"set", "replicas"}`.
+    /// Admission accepted the variation `set`. Its scaling groups now have `replicas` replicas.
     ADMITTED = "a variation was admitted";
     OVER = "every variation was refused or runs";
 }
@@ -32,7 +33,7 @@ pub(crate) const CASE: Case =
 struct Variation {
     title: &'static str,
     set: &'static str,
-    /// The names of the two parts that lead to one PodClique; none for a name with a dot.
+    /// The two clique names that lead to the same PodClique name; empty if a name has a dot.
     parts: &'static [&'static str],
     edit: fn(&mut Value),
 }
@@ -50,7 +51,8 @@ static VARIATIONS: [Variation; 6] = [
         parts: &["model-1-worker", "worker"],
         edit: |pcs| clique(pcs, 0)["name"] = "model-1-worker".into(),
     },
-    // `model-0-1-worker` is in replica 0 of `model`, and in replica 1 of `model-0`.
+    // `model-0-1-worker` is clique `1-worker` in replica 0 of `model`, and clique `worker` in replica 1 of
+    // `model-0`.
     Variation {
         title: "members of two scaling groups that have one name",
         set: "names-c",

@@ -1,4 +1,4 @@
-//! Two cliques. Each names a scheduler, or none: the default is default-scheduler here.
+//! A PodCliqueSet has two cliques. Each names a scheduler or none; the default is default-scheduler.
 
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
 use conformance_driver::admission_attempts::clique;

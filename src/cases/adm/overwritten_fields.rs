@@ -1,5 +1,5 @@
-//! 1 node; 2 pods of a clique whose template has labels that Grove sets, and others, which must reach the
-//! pods.
+//! 1 node; 2 pods of one clique. The clique's template has labels that Grove overwrites, and other labels,
+//! which must reach the pods.
 
 use conformance_check::invariants;
 use conformance_driver::admission_attempts::clique;
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(found(story)[0].is_ok(), passes);
     }
 
-    /// Grove's labels may replace the template's own ones, but no others.
+    /// Grove may replace the values of its own labels, but of no other label.
     #[rstest]
     #[case::kept("serving", true)]
     #[case::changed("another", false)]

@@ -1,6 +1,6 @@
-//! The places of a PodCliqueSet that accept topology constraints, as data for tables of attempts. Each place
-//! is on a PodCliqueSet of one clique: `alone`, or `grouped` in a scaling group of one replica. Its PodGangs
-//! have one podgroup, so every target accepts the constraints that it honours.
+//! The places of a PodCliqueSet that accept topology constraints, as data for tables of attempts. The
+//! PodCliqueSet has one clique, either `alone` or `grouped` in a scaling group of one replica. Each PodGang
+//! therefore has one podgroup, and every target accepts the constraints that it honours.
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::names::TOPOLOGY;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(crate) struct Place {
     pub(crate) title: &'static str,
     pub(crate) pointer: &'static str,
-    /// The PodCliqueSet of the manifest that has this place: its name, or the end of its name.
+    /// The name of the manifest's PodCliqueSet that has this place, or the end of its name.
     pub(crate) base: &'static str,
     pub(crate) feature: Feature,
 }

@@ -1,5 +1,4 @@
-//! `queued`, 2 pods in a queue that only this case uses, and another PodCliqueSet like it. The queue is
-//! closed while they run.
+//! Two PodCliqueSets of 2 pods each run in a queue that only this case uses. Then the case closes the queue.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 

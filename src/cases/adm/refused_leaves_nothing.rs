@@ -1,4 +1,5 @@
-//! `unmoved`, 2 + 1 pods. Once `after`, 1 pod, is bound, the operator has seen everything submitted before.
+//! PodCliqueSet `unmoved` has 2 + 1 pods. PodCliqueSet `after` has 1 pod. Once this pod is bound, the
+//! operator has processed everything that was submitted before.
 
 use conformance_check::admission;
 use conformance_driver::admission_attempts::{clique, group};

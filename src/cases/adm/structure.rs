@@ -1,7 +1,7 @@
-//! A clique and a scaling group of one clique, changed one rule at a time, with a similar variation that
-//! breaks no rule. Nothing else is wrong, so the refusal need not name the rule. `set` + `model` + `worker`
-//! may have 45 characters together, so the PodCliqueSet's name may have 34; that of `lone`, whose clique
-//! `worker` is in no group, 39.
+//! The PodCliqueSet has a clique and a scaling group of one clique. Each attempt breaks one rule, and a
+//! similar attempt breaks none. Nothing else is wrong, so the refusal need not name the rule. The names of a
+//! PodCliqueSet, group and clique may have 45 characters together. With `model` and `worker`, 34 remain for
+//! the name of the PodCliqueSet. `lone` has no group, so 39 remain.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ pub(crate) const CASE: Case =
 
 struct Count {
     is_update: bool,
-    /// Either answer is accepted if the target declares this feature.
+    /// If the target declares this feature, either answer is correct, and the attempt is left out.
     free_with: Option<Feature>,
     row: Row,
 }
@@ -43,7 +43,7 @@ static COUNTS: LazyLock<Vec<Count>> = LazyLock::new(|| {
             let field = |name: &str, count: i64| (format!("{pointer}/{name}"), count.into());
             let (replicas, min) = (|count| field("replicas", count), |count| field("minAvailable", count));
             rows.push(row(&format!("-1 replicas of {place}"), vec![replicas(-1)], Wanted::Refused));
-            // Grove treats a clique's 0 as a count that was left out.
+            // Grove treats 0 replicas of a clique like an absent field, which defaults to 1.
             if !zero_means_one {
                 let zero = row(&format!("0 replicas of {place}"), vec![replicas(0)], Wanted::Refused);
                 rows.push(Count { free_with: Some(Feature::ScaleToZero), ..zero });
@@ -100,7 +100,7 @@ const CLIQUES: &[Attempt] = &[
 const GROUPS: &[Attempt] = &[
     refused("two scaling groups with the same name", &[], |pcs| add_group(pcs, "model")),
     admitted("two scaling groups with different names", |pcs| add_group(pcs, "edge")),
-    // The PodCliques of the scaling group are named `model-<index>-worker`.
+    // The PodCliques of the scaling group are named `model-<index>-worker`, so none of these names collides.
     admitted("a clique with the name of a scaling group", |pcs| clique(pcs, 0)["name"] = "model".into()),
     admitted("a clique with the name of a scaling group's replica", |pcs| {
         clique(pcs, 0)["name"] = "model-0".into();
@@ -135,8 +135,8 @@ const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no
 /// The message about a cycle. The leading space keeps the pattern from matching "lifecycle".
 const CYCLE: &str = "circular|cyclic| cycle";
 
-/// An operator may refuse every startup order for now, so these attempts check the message: a valid order
-/// must not be called invalid.
+/// An operator may refuse every startup order. These attempts therefore check the message, which must not
+/// call a valid order invalid.
 const ORDER: &[Attempt] = &[
     refused("startsAfter an unknown clique", &["ghost", UNKNOWN], |pcs| starts_after(pcs, 1, "ghost")),
     refused("a standalone clique that startsAfter an unknown clique", &["ghost", UNKNOWN], |pcs| {
@@ -152,7 +152,8 @@ const ORDER: &[Attempt] = &[
         .silent_about(&["unknown clique", CYCLE]),
 ];
 
-/// Attempts like those in [`ORDER`], on update. An operator may refuse every change of startup order.
+/// Attempts like those in [`ORDER`], on update. An operator may refuse every change of startup order, so the
+/// message is not checked.
 const ORDER_CHANGED: &[Attempt] = &[
     refused("update: startsAfter an unknown clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
     refused("update: startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),

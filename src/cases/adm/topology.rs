@@ -1,6 +1,6 @@
-//! Each rule at each place and field of a constraint, with a similar variation that breaks no rule, if the
-//! target honours the constraint. Nothing else is wrong, so the refusal need not name the rule. Levels:
-//! block, rack, host.
+//! The attempts break each rule at each place and in each field of a topology constraint. If the target
+//! honours the constraint, a similar attempt breaks no rule. Nothing else is wrong, so the refusal need not
+//! name the rule. Levels, from broad to narrow: block, rack, host.
 
 use std::sync::LazyLock;
 
@@ -52,7 +52,7 @@ static TABLE: LazyLock<Vec<Cell>> = LazyLock::new(|| {
     cells
 });
 
-/// An admissible constraint is tried on create only: none can be added to a live PodCliqueSet (ADM-03).
+/// A valid constraint is tried on create only, because an update may not add a constraint (ADM-03).
 fn on_create_and_update(
     rule: &str,
     place: Place,
@@ -82,8 +82,8 @@ fn on_create_and_update(
 }
 
 impl Cell {
-    /// Every target refuses what breaks a rule. The similar variation applies only where the target honours
-    /// it.
+    /// Every target must refuse a constraint that breaks a rule. A valid constraint is tried only if the
+    /// target honours it.
     fn is_for(&self, target: Target) -> bool {
         let is_honoured = |place: Place| place.is_honoured(target, self.field);
         self.row.wanted == Wanted::Refused

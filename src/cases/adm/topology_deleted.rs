@@ -1,6 +1,6 @@
-//! `held` has 2 pods in one rack of a topology that only this case uses, and that is deleted. All cases share
-//! Volcano's only topology, so there the case closes a queue instead. If the operator declares no topology
-//! constraints, the case deletes nothing.
+//! PodCliqueSet `held` has 2 pods in one rack of a topology that only this case uses. The case deletes the
+//! topology. Volcano has only one topology, which all cases share, so the case about a closed queue replaces
+//! this case there. If the target does not declare required topology levels, this case deletes no topology.
 
 use conformance_check::admission;
 use conformance_driver::admission_attempts::template;

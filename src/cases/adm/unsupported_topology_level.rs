@@ -1,4 +1,4 @@
-//! One podgroup per PodGang, so every target honours a required level of the PodCliqueSet.
+//! Each PodGang has one podgroup, so every target honours a required level of the PodCliqueSet.
 
 use crate::backends;
 use crate::prelude::*;
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::answered::answered;
 
-    /// The attempt `admitted` is admitted without a warning.
+    /// The attempt titled `admitted` is admitted without a warning. All other answers are as expected.
     fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
         let own = backends::own(target).unwrap();
         let asked = [own.levels(target, false), own.levels(target, true)].concat();
