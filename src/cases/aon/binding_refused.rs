@@ -1,4 +1,4 @@
-//! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, one after the other: all of them fit.
+//! 4 nodes x 32 GPUs; four gangs of 4 pods x 8 GPUs, submitted one after the other: all fit.
 
 use conformance_proxy::{Action, Rule};
 
@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 marks! { REFUSED = "a binding refused"; }
 
-/// The API server refuses binding k of gang k with the k-th of these status codes.
+/// A proxy refuses the k-th binding of the k-th gang with the k-th status code.
 const CODES: [u16; 4] = [409, 500, 409, 500];
 
 pub(crate) const CASE: Case = case!("A gang is bound whole although one binding is refused once", restored)

@@ -1,9 +1,9 @@
 //! 1 node without GPUs. A PodCliqueSet of two replicas, each a clique of 2 pods (minimum 1) and a scaling
 //! group of 2 replicas of 2 pods (minimum 1).
 //!
-//! A control PodCliqueSet runs undisturbed, while a fault proxy counts the operator's writes in each step.
-//! For two others, the operator is killed after its n-th write, before it receives the response. The run's
-//! seed chooses n; with `--depth full`, a run tries every n.
+//! A control PodCliqueSet goes through all steps without a kill, and a proxy counts the operator's writes in
+//! each step. For two other PodCliqueSets, the case kills the operator after its n-th write in a step, before
+//! the operator receives the response. The run's seed chooses n; with `--depth full`, a run tries every n.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,8 @@ marks! {
     ENDED = "step ended";
 }
 
-/// The control PodCliqueSet. The comparison replaces its name in all texts, so no other text may contain it.
+/// The name of the control PodCliqueSet. The comparison replaces this name in all texts, so it must be
+/// unique.
 const CONTROL: &str = "undisturbed";
 
 pub(crate) const CASE: Case =
@@ -92,13 +93,13 @@ impl Step {
         match self {
             Self::Updated if is_updated => {
                 test.until_updated(set, UPD_17).await?;
-                // The pod counts in the status may follow after the update is reported as finished.
+                // The status may report that the update has finished before its pod counts are correct.
                 test.until_converged(set).await
             }
             Self::PodLost => {
                 test.until_converged(set).await?;
-                // The counts before the operator notices the loss equal those after recovery. Only a quiet
-                // period distinguishes the two.
+                // The status has the same counts before the operator notices the loss and after it replaces
+                // the pod. Only a quiet period distinguishes the two.
                 test.until_settled(|_| false).await;
                 Ok(())
             }
@@ -154,7 +155,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The step may have fewer than n writes. The clause of the step fails if the step times out after the kill.
+/// Runs one step and returns whether the operator was killed. A step with fewer than n writes ends without a
+/// kill. If the step times out after the kill, the clause of the step fails.
 async fn run_step(
     test: &mut TestContext,
     proxy: &ProxyHandle,
@@ -198,7 +200,7 @@ fn check(history: &History) -> Vec<Finding> {
             ends_as_control(history, UPD_17)?;
             let names: BTreeSet<_> = ends(history).map(|end| end.name).collect();
             for set in names {
-                // Deleting the PodCliqueSet deletes every pod, so the rules apply only before that.
+                // Deleting the PodCliqueSet deletes every pod, so these rules apply only before the deletion.
                 let deleted = history.marks(SharedMark::Deleted).find(|(_, mark)| mark.detail["name"] == set);
                 let lifetime = history.upto(deleted.map_or(history.entries.len(), |(place, _)| place));
                 all([

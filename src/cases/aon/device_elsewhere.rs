@@ -1,6 +1,7 @@
-//! Node a x 8 GPUs with a device, and node b x 16 GPUs without; a gang of 2 pods x 8 GPUs, which share a
-//! device by one claim. Node a lacks the GPUs for the second pod, and node b the device. Then node b gets a
-//! device. Node a is cordoned, because a scheduler that places pods one by one may choose it for the first pod.
+//! Node a has 8 GPUs and a device; node b has 16 GPUs and no device. A gang has 2 pods x 8 GPUs, which share
+//! a device through one claim. Node a lacks GPUs for the second pod, and node b lacks the device. Then the
+//! case cordons node a and adds a device to node b. Without the cordon, a scheduler that places pods one by
+//! one may choose node a for the first pod.
 
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;
@@ -29,7 +30,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     test.mark(PASSED, Value::Null);
-    // A pod that is bound too early has the room of the gang, which then waits for the whole time limit.
+    // If a pod is bound too early, it occupies capacity that the gang needs, and the gang would wait until
+    // the timeout.
     if test.look(|live| live.bound() > 0) {
         return Ok(());
     }

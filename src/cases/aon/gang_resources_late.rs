@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. The scheduler sees the gang resources only
-//! after it has tried the pods, and must not treat them as pods without a gang.
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. The scheduler receives the gang resources only
+//! after it has tried the pods. Until then, it must not treat the pods as pods without a gang.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let kinds = schedulers::of(test.target).kinds();
     let unseen = test.look(|live| reports(live, kinds));
     late.iter().for_each(|(proxy, rule)| proxy.release(*rule));
-    // Rejected pods wait in backoff, and canaries overtake them. The barrier starts at the next attempt.
+    // Rejected pods wait in backoff, and canaries overtake them. So the case creates canaries only after the
+    // next attempt.
     test.until("a scheduling attempt that sees the gang resources", limits::SCHEDULING, |live| {
         !reports(live, kinds).is_subset(&unseen)
     })
@@ -68,7 +69,7 @@ fn check(history: &History) -> Vec<Finding> {
     let history = &history.before_restore();
     vec![finding(AON_19, || {
         let units = history.units("late")?;
-        // Nothing may be bound before the node joins, even if the case stopped early.
+        // No pod may be bound before the node joins. If the case stopped early, the node never joins.
         let seen = history.marks(SEEN).next().map(|(place, _)| place);
         let reached = [UNSEEN, SEEN].map(|mark| history.reached(mark).map(drop));
         all([binding::never(history, &units, seen), all(reached)])?;

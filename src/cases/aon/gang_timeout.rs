@@ -1,5 +1,5 @@
 //! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: one pod short. After a gang timeout of 2 s, the scheduler
-//! releases the capacity it reserved. Its passes continue for three times as long.
+//! releases the capacity that it reserved. The case lets the scheduler make passes for 6 s.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use conformance_driver::pending::Retry;
 
 use crate::prelude::*;
 
-/// Shows that the operator is serving again.
+/// This attempt succeeds once the restarted operator serves its webhooks.
 const SERVED: &[Attempt] = &[admitted("a PodCliqueSet for a restarted controller", |_| {})];
 
 pub(crate) const CASE: Case =

@@ -1,5 +1,6 @@
-//! Eight cliques, the most that one level of a tree holds, each of one required and one surplus pod, x 1 GPU.
-//! 1 node x 4 GPUs: less than the minimum. 2 nodes: the minimum and no more. 4 nodes: all.
+//! Eight cliques, each of one required and one surplus pod x 1 GPU. One level of a tree of gang resources
+//! holds at most eight cliques. 1 node x 4 GPUs has room for less than the minimum, 2 nodes for exactly the
+//! minimum, and 4 nodes for all pods.
 
 use super::surplus_last;
 use crate::prelude::*;

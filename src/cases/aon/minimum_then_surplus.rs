@@ -1,5 +1,6 @@
-//! A gang of 3 with 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs: less than the minimum. With a third
-//! node: the minimum and no more. With a fourth and fifth: all.
+//! A gang of 3 required and 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs have room for less than the
+//! minimum. A third node makes room for exactly the minimum. A fourth and a fifth node make room for all
+//! pods.
 
 use super::surplus_last;
 use crate::prelude::*;

@@ -18,8 +18,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_08, || {
-        // The check requires the whole hard gang on every target. A target that promises less has a known
-        // deviation.
+        // On every target, the check requires that all required pods are bound together. If a target promises
+        // less, the failure is a known deviation.
         let hard_gangs: Vec<_> = history.gangs("across")?.iter().map(binding::hard_gang).collect();
         all([binding::never(history, &hard_gangs, None), scheduler_passed(history)])
     })]

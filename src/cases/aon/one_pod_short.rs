@@ -23,14 +23,14 @@ fn check(history: &History) -> Vec<Finding> {
             binding::whole(&history.end(), &history.units("short")?)
         }),
         finding(AON_15, || {
-            // A partially bound gang violates AON-02, and this clause is then undecided.
+            // A partially bound gang violates AON-02 and leaves AON-15 undecided.
             all([precondition(AON_02, never_bound(history)), scheduler_passed(history)])?;
             binding::reports_why_pending(history, &history.gangs("short")?[0])
         }),
     ]
 }
 
-/// No pod is bound before the node joins, even if the case stopped early.
+/// No pod may be bound before the node joins. If the case stopped early, the node never joins.
 fn never_bound(history: &History) -> Ruling {
     let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
     binding::never(history, &history.units("short")?, barrier)

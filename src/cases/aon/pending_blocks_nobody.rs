@@ -17,7 +17,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_10, || {
-        // A partially bound gang violates AON-02, and this clause is then undecided.
+        // A partially bound gang violates AON-02 and leaves AON-10 undecided.
         all([
             precondition(AON_02, binding::never(history, &history.units("large")?, None)),
             scheduler_passed(history),

@@ -1,4 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs loses a pod four times. Only the lost pod's node has room.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs loses a pod four times, each time in another way. Only the
+//! lost pod's node has room for the replacement.
 
 use conformance_driver::context::Disruption;
 use conformance_history::{Mark, text};
@@ -7,7 +8,7 @@ use crate::prelude::*;
 
 marks! { FAILED_REPLACED = "the failed pod is replaced"; }
 
-/// The failure comes last. An operator that does not replace failed pods has then already replaced the other
+/// The failed pod comes last. If an operator does not replace failed pods, it has already replaced the other
 /// lost pods.
 const LOSSES: [Disruption; 4] =
     [Disruption::AtOnce, Disruption::WithGrace, Disruption::Evicted, Disruption::Failed];
@@ -36,7 +37,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The failed pod may stay. If nothing replaces it, the checks of the other losses still apply.
+/// The failed pod need not be deleted. If it is not replaced, the case continues, so that the other losses
+/// are checked.
 async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
     let replaced = Awaited::demanded_by(AON_20, format!("Pod {lost} (failed) replaced"));
     let wait = test.until(replaced, limits::SCHEDULING, |live| {

@@ -1,5 +1,5 @@
-//! 1 node; a gang of 2 pods runs, and one is deleted while the operator's watches are held. Then the watches
-//! end with 410 Gone: the operator lists again and never receives the deletion.
+//! 1 node; a gang of 2 pods runs. The case deletes one pod while a proxy holds the operator's watches. Then
+//! the proxy ends the watches with 410 Gone: the operator lists again and never receives the deletion.
 
 use conformance_history::text;
 use conformance_install::part::Part;

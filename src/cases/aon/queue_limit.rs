@@ -1,4 +1,4 @@
-//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs in a queue that may hold 24 GPUs. The nodes have room for
+//! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs in a queue with a limit of 24 GPUs. The nodes have room for
 //! both gangs. The queue has room for the first gang and one pod of the second. Then the first gang is
 //! deleted.
 

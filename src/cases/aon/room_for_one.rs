@@ -38,7 +38,7 @@ fn check(history: &History) -> Vec<Finding> {
 fn exactly_one_rival_is_bound(history: &History) -> Ruling {
     let rivals: Vec<_> =
         history.gangs("rival")?.iter().map(|gang| gang.units(history.header.target)).collect();
-    // The winner is known once the scheduler has made a full pass.
+    // Before the scheduler has made a full pass, no rival may be bound yet.
     scheduler_passed(history)?;
     binding::some_whole_others_never(history, &rivals, 1, None)
 }

@@ -1,6 +1,6 @@
-//! 2 nodes x 8 GPUs; gangs of one name in two namespaces: 3 pods x 8 GPUs, which never fit, and 1 pod x 8
-//! GPUs, which fits. Koordinator is excluded: its pending gangs sometimes block small ones (AON-10), which
-//! would hide the result.
+//! 2 nodes x 8 GPUs; two gangs with the same name in two namespaces. One has 3 pods x 8 GPUs and never fits,
+//! the other has 1 pod x 8 GPUs and fits. Koordinator is excluded: its pending gangs sometimes block small
+//! ones (AON-10), which would hide the result.
 
 use conformance_cluster::deploy;
 
@@ -13,7 +13,7 @@ pub(crate) const CASE: Case =
         .with(&[Property::PendingGangsDoNotBlock]);
 
 marks! {
-    /// The pods of the other namespace, `{"pods", "bound"}`.
+    /// Counts of the pods in the other namespace: `{"pods", "bound"}`.
     ELSEWHERE = "in the other namespace";
 }
 
@@ -34,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .until_in(&elsewhere, "the pod of the small gang bound", SCHEDULING, |live| live.bound() == 1)
         .await
     {
-        // After a timeout, the large gang is checked too, and the check of the small gang fails.
+        // After a timeout, the check of the small gang fails, and the large gang is still checked.
         Ok(()) | Err(Stop::Timeout(_)) => {}
         Err(stop) => return Err(stop),
     }

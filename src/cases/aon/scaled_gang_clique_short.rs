@@ -1,5 +1,5 @@
 //! 4 nodes x 8 GPUs; a base gang of a leader and 2 workers and a scaled gang like it, each pod x 8 GPUs: room
-//! for the scaled gang's leader and none of its workers. With two more nodes, it fits.
+//! for the scaled gang's leader and none of its workers. With two more nodes, the scaled gang fits.
 
 use conformance_expect::Unit;
 

@@ -29,7 +29,8 @@ fn check(history: &History) -> Vec<Finding> {
     };
     vec![
         finding(AON_06, || {
-            // The base does not fit before the node joins, even if the case stopped early.
+            // The base gang cannot fit before the node joins. If the case stopped early, the node never
+            // joins.
             let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
             let never = binding::never(history, &units(false)?, barrier);
             all([never, binding::base_first(history, &history.gangs("grown")?), scheduler_passed(history)])

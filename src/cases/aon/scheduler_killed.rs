@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs and another waits. The scheduler is killed and restarted:
-//! still room for one only. With 2 more nodes, the waiting gang is bound whole.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and a second gang like it waits. The case kills and
+//! restarts the scheduler, which still has no room for the second gang. With 2 more nodes, the second gang is
+//! bound whole.
 
 use crate::prelude::*;
 
@@ -18,7 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     restart(test, 3, 3).await
 }
 
-/// PodCliqueSet `running` has this many pods, and `waiting` this many.
+/// `running` and `waiting` are the pod counts of the PodCliqueSets with these names.
 pub(super) async fn restart(test: &mut TestContext, running: usize, waiting: usize) -> Result<(), Stop> {
     test.submit("running").await?;
     test.until_bound(running).await?;
@@ -29,7 +30,7 @@ pub(super) async fn restart(test: &mut TestContext, running: usize, waiting: usi
     test.mark(KILLED, Value::Null);
     test.start_scheduler().await?;
     // The new scheduler may list the first canaries together with the pending gang. The barrier needs
-    // canaries that arrive after the gang, so more are created.
+    // canaries that arrive after the gang, so the case creates more.
     test.canaries().await?;
     test.canaries().await?;
     test.mark(NEXT_PASSED, Value::Null);

@@ -1,5 +1,6 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. Only 2 of its 4 bindings reach the API server
-//! before the scheduler is killed. The next scheduler finds a half-bound gang and room for the rest.
+//! before the scheduler is killed. The restarted scheduler finds a half-bound gang and room for the other 2
+//! pods.
 
 use conformance_proxy::{Action, Rule, When};
 

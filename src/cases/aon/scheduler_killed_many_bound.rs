@@ -1,5 +1,5 @@
-//! 3 nodes x 52 GPUs; a gang of 150 pods x 1 GPU runs, and one of 7 x 1 GPU waits: one short. If the
-//! restarted scheduler does not know all 150 pods when it starts to schedule, it finds room for the gang.
+//! 3 nodes x 52 GPUs; a gang of 150 pods x 1 GPU runs, and a gang of 7 pods x 1 GPU waits: one pod short. If
+//! the restarted scheduler does not know all 150 pods when it starts to schedule, it finds room for the gang.
 
 use super::scheduler_killed;
 use crate::prelude::*;

@@ -1,5 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: two short, and one short after a node joins. A lost pod, lost
-//! gang resources and another gang without GPUs also make the scheduler try again.
+//! 3 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs: two pods short, and one pod short after a node joins. A lost
+//! pod, lost gang resources and another gang without GPUs also make the scheduler retry the gang.
 
 use std::time::Duration;
 

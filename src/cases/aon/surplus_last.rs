@@ -5,7 +5,7 @@ marks! {
     ROOM_FOR_MINIMUM = "room for the minimum";
 }
 
-/// One node joins, with room for `minimum` pods, then two more, with room for all `pods`.
+/// The first nodes that join make room for `minimum` pods, the next ones for all `pods`.
 pub(super) async fn drive(
     test: &mut TestContext,
     set: &str,
@@ -28,7 +28,7 @@ pub(super) async fn drive(
     test.until_bound(pods).await
 }
 
-/// Pods that are released together may be bound in any order.
+/// Checks counts, not the order of bindings: pods that are released together may be bound in any order.
 pub(super) fn check(history: &History, set: &str, is_minimum: impl FnOnce(&Live) -> Ruling) -> Ruling {
     let units = history.units(set)?;
     binding::never_until(history, &units, TOO_SMALL)?;
