@@ -1,5 +1,6 @@
-//! No nodes: nothing has to be bound. One clique and one scaling group have a scale configuration, another
-//! clique has none. 1, 2 and 1 replicas; then the limits change, and a scale configuration is removed.
+//! No nodes: no pod has to be bound. A clique and a scaling group have an autoscaler configuration, another
+//! clique has none. The case scales the PodCliqueSet to 2 replicas and back to 1. Then it changes the limits
+//! of the clique's autoscaler, and removes the configuration of the group's autoscaler.
 
 use conformance_check::lifecycle::autoscalers;
 

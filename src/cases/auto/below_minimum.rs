@@ -1,5 +1,5 @@
 //! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 2), and a second clique. If
-//! ScaleToZero is declared, 0 means idle and is not below the minimum (AUTO-06).
+//! the target declares ScaleToZero, 0 replicas mean idle and are not below the minimum (AUTO-06).
 
 use conformance_check::lifecycle::scaled;
 use conformance_history::condition;
@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 marks! {
     TRIED = "tried to scale below the minimum";
-    SEEN = "seen what came of it";
+    SEEN = "outcome of the scaling seen";
 }
 
 const SET: &str = "minimum";

@@ -1,5 +1,5 @@
-//! No nodes: nothing has to be bound. A clique and a scaling group with a scale configuration. An autoscaler
-//! of a third party already has the name that the second replica's clique needs.
+//! No nodes: no pod has to be bound. A clique and a scaling group have an autoscaler configuration. A third
+//! party's autoscaler already has the name that the second PodCliqueSet replica needs for its clique.
 
 use conformance_check::lifecycle::autoscalers::{self, KIND};
 
@@ -14,7 +14,7 @@ marks! {
 
 const SET: &str = "contested";
 const TAKEN: &str = "contested-1-front";
-/// The pods of two replicas: a clique of 2, and a scaling group of one.
+/// The pods of two PodCliqueSet replicas, each a clique of 2 pods and a scaling group of 1 pod.
 const PODS: usize = 6;
 
 pub(crate) const CASE: Case =
@@ -33,8 +33,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let configured = Awaited::demanded_by(AUTO_01, "autoscalers as configured");
     test.until(configured, REACTION, |live| autoscalers::faults(live, &sent, &[]).is_empty()).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
-    let created = Awaited::demanded_by(AUTO_13, "everything else of the second PodCliqueSet replica");
-    // The foreign autoscaler is checked even if the replica is held up.
+    let created = Awaited::demanded_by(AUTO_13, "all other objects of the second PodCliqueSet replica");
+    // After a timeout, the case continues, so that the foreign autoscaler is still checked.
     match test.until(created, REACTION, |live| missing_part(live, &sent).is_none()).await {
         Ok(()) => test.mark(SECOND_REPLICA, Value::Null),
         Err(Stop::Timeout(_)) => test.mark(SharedMark::ContinuedAfterTimeout, Value::Null),
@@ -67,7 +67,7 @@ fn check(history: &History) -> Vec<Finding> {
                 let part = missing_part(&history.before(place), history.submitted(SET)?);
                 part.map_or(Ok(()), |part| {
                     let message =
-                        format!("PodCliqueSet {SET}: {part}, while {KIND} {TAKEN} is another owner's");
+                        format!("PodCliqueSet {SET}: {part}, while {KIND} {TAKEN} belongs to a third party");
                     Err(violation(HELD_UP, message).into())
                 })
             })

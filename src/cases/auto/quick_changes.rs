@@ -24,7 +24,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             test.scale_as_an_autoscaler(kind, name, replicas).await?;
         }
     }
-    // An intermediate state may look like the final one.
+    // An intermediate state may look like the final one, so the case waits for a quiet period.
     test.until_settled(|_| false).await;
     test.until_converged(SET).await?;
     test.until_resources_match(SET).await?;

@@ -1,5 +1,5 @@
-//! No nodes: nothing has to be bound. A clique whose autoscaler uses a metric, and a scaling group with an
-//! autoscaler. The metric is changed to an invalid one, and the PodCliqueSet is scaled to two replicas.
+//! No nodes: no pod has to be bound. A clique has an autoscaler with a metric, and a scaling group has an
+//! autoscaler. The case changes the metric to an invalid one and scales the PodCliqueSet to 2 replicas.
 
 use conformance_check::admission::{refusals_contain_words, was_refused};
 use conformance_check::lifecycle::autoscalers;
@@ -12,19 +12,19 @@ const BLOCKED: Code = Code::new("blocked-by-refused-autoscaler");
 const NOT_REPORTED: Code = Code::new("refused-autoscaler-not-reported");
 
 marks! {
-    SECOND_REPLICA = "the second replica there";
-    REPORTED = "the refused metric told";
+    SECOND_REPLICA = "second replica created";
+    REPORTED = "invalid metric reported";
 }
 
 const SET: &str = "mistuned";
-/// The pods of two replicas: a clique of 2, and a scaling group of one.
+/// The pods of two PodCliqueSet replicas, each a clique of 2 pods and a scaling group of 1 pod.
 const PODS: usize = 6;
 
 pub(crate) const CASE: Case =
     case!("An invalid autoscaler metric is refused or reported, and blocks nothing else")
         .clauses(&[AUTO_12, AUTO_13]);
 
-/// Admission may refuse the metric; the refusal must then name it.
+/// Admission may refuse the metric. The refusal must then name the metric.
 const METRIC: Attempt = refused("a resource metric without a resource", &["metric"], |pcs| {
     clique(pcs, 0)["spec"]["autoScalingConfig"]["metrics"] = json!([{"type": "Resource"}]);
 });
@@ -58,7 +58,7 @@ fn missing_part(live: &Live) -> Option<String> {
 
 fn is_reported(live: &Live) -> bool {
     let names_it = |text: &str| text.contains("metric");
-    // Kubernetes' own autoscaler controller also emits warnings, about the autoscaler.
+    // The autoscaler controller of Kubernetes also emits warnings, but about the HorizontalPodAutoscaler.
     let is_about_grove = |event: &Value| {
         ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"].contains(&text(&event_about(event)["kind"]))
     };

@@ -1,6 +1,6 @@
 //! 4 nodes x 8 GPUs; a clique of 2 pods x 8 GPUs, both required, and a scaling group of pods without
-//! requests. The clique is scaled 2 -> 5: one pod waits. Scale-in deletes the waiting pod, then one that is
-//! not Ready, then the newest.
+//! requests. The clique is scaled 2 -> 5: one pod waits. Three scale-ins must delete the waiting pod, then a
+//! pod that is not Ready, then the newest pod.
 
 use conformance_check::gangs;
 use conformance_check::lifecycle::scaled;

@@ -1,6 +1,7 @@
 //! 4 nodes x 8 GPUs; a gang of cliques `front` and `back`, 2 pods x 8 GPUs each, and a scaling group of 2
-//! replicas (minimum 1) without requests. `back` is scaled to 0 for longer than the termination delay of 4 s.
-//! An occupant of 1 pod x 8 GPUs takes a node of `back`, which is then one pod short.
+//! replicas (minimum 1) without requests. The case scales `back` to 0 for longer than the termination delay
+//! of 4 s. An occupant of 1 pod x 8 GPUs takes one of the free nodes. When `back` is scaled to 2 again, it is
+//! one pod short until the occupant is deleted.
 
 use conformance_check::lifecycle::idle;
 use conformance_facts::cliques::have_left;

@@ -1,5 +1,5 @@
-//! 1 node; a gang of two cliques and a scaling group of one replica, one pod each. The scaling to 0 and back
-//! has no pause, so an operator may see only the last change.
+//! 1 node; a gang of two cliques and a scaling group of one replica, one pod each. The case scales to 0 and
+//! back without a pause, so an operator may see only the last change.
 
 use conformance_check::gangs;
 use conformance_facts::health::is_ready;

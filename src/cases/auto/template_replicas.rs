@@ -1,11 +1,12 @@
-//! 1 node; a clique and a scaling group of 1 replica each, whose template changes to 2 while they run.
+//! 1 node; a clique and a scaling group of 1 replica each. While they run, the case changes their replicas in
+//! the PodCliqueSet's template to 2.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::admission_attempts::{clique, group};
 
 use crate::prelude::*;
 
-marks! { SECOND = "second replica there"; }
+marks! { SECOND = "second replica created"; }
 
 const SET: &str = "resized";
 
@@ -43,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AUTO_10, || {
-            // AUTO-17 decides whether a warning is returned.
+            // AUTO-17 checks the warning.
             answers(history, &CHANGES.iter().map(|change| change.answer_only()).collect::<Vec<_>>())?;
             history.at(SECOND, |place| {
                 let live = history.before(place);
