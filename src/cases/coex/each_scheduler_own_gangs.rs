@@ -1,6 +1,7 @@
 //! 2 nodes x 32 GPUs, shared by all schedulers of the cluster; a gang of 2 pods x 4 GPUs for each of up to 4
-//! schedulers: every node has room for all of them, so no two schedulers can promise the same GPU. Then 8
-//! pods x 8 GPUs of the target; at most 6 of them fit. The audit log shows which scheduler bound a pod.
+//! schedulers. Each node has room for all of these gangs, so no two schedulers can assign the same GPU. Then
+//! the target's scheduler gets a gang of 8 pods x 8 GPUs, of which at most 6 fit. The audit log shows which
+//! scheduler bound a pod.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -44,7 +45,7 @@ fn name(target: Target, scheduler: &str) -> String {
     format!("alongside-{number}-{scheduler}")
 }
 
-/// A target for each running scheduler; for the test's own scheduler, the test's target.
+/// Returns one target for each running scheduler; for the scheduler of the test's target, that target.
 pub(super) fn targets(test: &TestContext) -> Vec<Target> {
     let mut targets = Vec::new();
     for &scheduler in &test.test_cluster.schedulers {
@@ -87,7 +88,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(COEX_01, || {
             coexistence::bound_by_own_scheduler(history)?;
-            // For a pod that is not bound, the binder is unknown.
+            // The binder of an unbound pod is unknown, so every gang must be bound.
             precondition(COEX_03, each_is_whole(history))
         }),
         finding(COEX_02, || {

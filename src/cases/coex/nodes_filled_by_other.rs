@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs of another scheduler is bound, then one of the target is
-//! submitted. The nodes are full of pods that the target's scheduler did not bind.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs of another scheduler is bound and fills both nodes. Then a
+//! gang like it is submitted for the target's scheduler, which did not bind the pods on the nodes.
 
 use super::each_scheduler_own_gangs::targets;
 use crate::prelude::*;
