@@ -1,5 +1,5 @@
-//! 2 replicas with surplus, a scaling group and scaled PodGangs run; then the PodCliqueSet is deleted. The
-//! case lists every kind that the API server serves in the namespace, not only the kinds in the history.
+//! A PodCliqueSet of 2 replicas with surplus pods, a scaling group and scaled PodGangs runs and is deleted.
+//! The case lists every kind that the API server serves in the namespace, not only the kinds in the history.
 
 use crate::prelude::*;
 

@@ -1,4 +1,4 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, another of 3 waits with 1 node free.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and a second gang like it waits with 1 node free.
 
 use crate::prelude::*;
 
@@ -21,7 +21,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(DEL_05, || {
         let (deleted, _) = history.reached(SharedMark::Deleted)?;
         let waiter = history.units("waiter")?;
-        // Two units, room for one: nothing of the second may be bound before the first is deleted.
+        // There is room for one gang. No pod of the second may be bound before the first is deleted.
         precondition(AON_04, binding::never(history, &waiter, Some(deleted)))?;
         binding::whole(&history.end(), &waiter)
     })]

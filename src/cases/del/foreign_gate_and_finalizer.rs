@@ -1,5 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits, with a scheduling gate and a finalizer of a third
-//! party.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. A third party adds a scheduling gate to each pod
+//! and a finalizer to one pod.
 
 use conformance_check::order;
 use conformance_contract::names::FOREIGN_GATE;

@@ -1,5 +1,5 @@
-//! A PodCliqueSet with a scaled PodGang and surplus. Its pods have a grace period of one second, because the
-//! namespace controller retries only after half the longest grace period it has seen.
+//! A PodCliqueSet with a scaled PodGang and surplus pods. The pods have a grace period of one second, because
+//! the namespace controller waits for half of the longest grace period before it retries.
 
 use crate::prelude::*;
 

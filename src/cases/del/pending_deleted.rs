@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. It is deleted
-//! while that room is free. 2 more nodes join once all of its objects are deleted.
+//! 4 nodes x 8 GPUs; a gang of 5 required pods and 1 surplus pod, each x 8 GPUs, waits: one pod short. The
+//! case deletes the gang. 2 more nodes join once all objects of the gang are deleted.
 
 use crate::prelude::*;
 
@@ -27,7 +27,7 @@ pub(super) fn check(history: &History) -> Vec<Finding> {
         finding(DEL_11, || {
             let (deleted, _) = history.reached(SharedMark::Deleted)?;
             let units = history.units("pending")?;
-            // A partially bound gang violates AON-02, and this clause is then undecided.
+            // A partially bound gang violates AON-02 and leaves DEL-11 undecided.
             precondition(AON_02, binding::never(history, &units, Some(deleted)))?;
             binding::never(history, &units, None)
         }),
@@ -42,7 +42,7 @@ mod tests {
 
     use super::*;
 
-    /// Rulings on what is left, and on what is bound: this many pods before and after the deletion.
+    /// Rulings on leftovers and on bound pods. `before` pods are bound before the deletion, `after` after it.
     fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
         let waits = Story::flat().submitted(one_clique("pending", 5)).workers("pending", 5, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("pending", 5, after);

@@ -1,4 +1,4 @@
-//! 3 replicas, each with a base and a scaled PodGang; scaled in to 2.
+//! A PodCliqueSet of 3 replicas, each with a base and a scaled PodGang, is scaled in to 2 replicas.
 
 use conformance_check::idle_writes::{self, AffectedObjects};
 

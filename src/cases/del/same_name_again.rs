@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs, updated in place if updates are admitted, and a second
-//! replica waits. When the name is used again, objects of the first are still terminating.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs and, if updates are admitted, is updated. A second
+//! replica waits. Then the PodCliqueSet is deleted, and created again under its name while objects of the
+//! first one are terminating.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +58,7 @@ pub(super) fn uids_of(live: &Live, set: &str) -> BTreeSet<String> {
     end_state::objects(live, set).map(|object| Version::of(object).uid().to_owned()).collect()
 }
 
-/// No object that existed at `since` exists at the end.
+/// Fails if an object of the first PodCliqueSet, which existed at `since`, still exists at the end.
 pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ruling {
     let (first, end) = (uids_of(&history.before(since), set), history.end());
     if end.get("PodCliqueSet", set).is_none() {
@@ -81,8 +82,8 @@ mod tests {
 
     use super::*;
 
-    /// Rulings on how the second PodCliqueSet is scheduled and on what it adopts. It keeps the first PodGang
-    /// or gets a new one, and this many of its pods are bound.
+    /// Rulings on scheduling and on adoption. The second PodCliqueSet keeps the first one's PodGang or gets a
+    /// new one, and `bound` of its pods are bound.
     fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {
         let numbered = |mut object: Value, uid: &str| {
             object["metadata"]["uid"] = uid.into();

@@ -1,6 +1,7 @@
-//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs: all of them fit. Each name is reused with a different
-//! fault between the operator and the API server. For the last one, the scheduler sees the second gang's pods
-//! together with the first gang's resources, whose events are half a second late.
+//! 4 nodes x 72 GPUs; nine gangs of 4 pods x 8 GPUs, which all fit. Each gang is deleted and created again
+//! under its name, each time with a different fault between the operator and the API server. For the last
+//! gang, events about gang resources reach the scheduler half a second late. The scheduler then sees the
+//! second gang's pods together with the first gang's resources.
 
 use conformance_proxy::Action;
 
@@ -9,8 +10,8 @@ use crate::disturbances::{self, Disturbed, proxy_gang_resource_watches};
 use crate::prelude::*;
 
 marks! {
-    /// The scheduler received gang resources late: `{"set", "rules", "times"}`.
-    LATE = "the scheduler heard late of gang resources";
+    /// Events about gang resources reached the scheduler late: `{"set", "rules", "times"}`.
+    LATE = "gang resources delayed for the scheduler";
 }
 
 pub(crate) const CASE: Case =

@@ -1,7 +1,8 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs, and is created again under its name with one node less.
-//! The scheduler's watches are held meanwhile, and end with 410 Gone: it never receives the deletion. If it
-//! counts the first pods as members, it binds a part of the second gang. If it counts them as present, the
-//! gang finds no room after the node is uncordoned.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs. The case deletes the gang, cordons a node, and creates
+//! the gang again under its name. Meanwhile, a proxy holds the scheduler's watches and then ends them with
+//! 410 Gone, so the scheduler never receives the deletion. A scheduler that counts the first pods as members
+//! binds a part of the second gang. A scheduler that counts the first pods as still running finds no room
+//! after the node is uncordoned.
 
 use super::same_name_again::uids_of;
 use crate::disturbances::{BROKEN_OFF, HeldWatches, scheduler_parts};

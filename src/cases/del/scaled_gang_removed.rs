@@ -1,4 +1,4 @@
-//! A scaling group of 3 replicas, minimum 1: two scaled PodGangs of 2 pods; scaled in to 1.
+//! A scaling group of 3 replicas (minimum 1) has two scaled PodGangs of 2 pods. It is scaled in to 1 replica.
 
 use crate::prelude::*;
 

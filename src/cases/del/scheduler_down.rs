@@ -1,5 +1,6 @@
-//! 4 nodes x 8 GPUs; a gang of 5 with 1 surplus pod, each x 8 GPUs, waits with room for 4. The scheduler is
-//! killed and the gang deleted. Then the scheduler is restarted, and 2 more nodes join.
+//! 4 nodes x 8 GPUs; a gang of 5 required pods and 1 surplus pod, each x 8 GPUs, waits: one pod short. The
+//! case kills the scheduler and deletes the gang. Then the case restarts the scheduler, and 2 more nodes
+//! join.
 
 use super::pending_deleted;
 use crate::prelude::*;

@@ -1,5 +1,5 @@
-//! A node with 8 devices. A clique and a scaling group with a scaled PodGang share claims of one device: 2 of
-//! the PodCliqueSet, 2 of the clique and 3 of the group.
+//! 1 node with 8 devices. The pods of a clique, and of a scaling group with a scaled PodGang, share claims of
+//! one device each. The PodCliqueSet defines 2 of these claims, the clique 2 and the group 3.
 
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;

@@ -1,5 +1,6 @@
-//! Racks a and b of one node each; `passing`, 2 pods in one rack. The binding that all cases share is
-//! deleted, and created again while a third party's topology resource has the name of one of its resources.
+//! Racks a and b have one node each. PodCliqueSet `passing` has 2 pods in one rack and is deleted. Then the
+//! case deletes the ClusterTopologyBinding that all cases share, and creates it again. Meanwhile, a third
+//! party creates a topology resource with the name of one of the binding's resources.
 
 use conformance_check::topology_resources::{
     deleted_with_binding, match_binding, outlived, reports_out_of_sync, untouched,
@@ -24,11 +25,11 @@ pub(crate) const CASE: Case =
 
 marks! {
     BOUND = "the workload is bound";
-    WORKLOAD_DELETED = "the workload is gone";
-    BINDING_DELETED = "the binding's resources are gone";
+    WORKLOAD_DELETED = "the workload is deleted";
+    BINDING_DELETED = "the binding's resources are deleted";
     TAKEN = "a name is taken";
-    OUT_OF_SYNC = "the binding says that a name is taken";
-    FOLLOWS_AGAIN = "the binding's resources are back";
+    OUT_OF_SYNC = "the binding reports that a name is taken";
+    FOLLOWS_AGAIN = "the binding's resources exist again";
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -104,7 +105,7 @@ fn is_whole(test: &TestContext, live: &Live) -> bool {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TOPO_09, || {
-            // A resource that was adopted would be reported in sync.
+            // If the operator adopts the foreign resource, the binding is reported in sync.
             precondition(TOPO_17, foreign_is_untouched(history))?;
             history
                 .at(OUT_OF_SYNC, |place| reports_out_of_sync(history, &history.before(place), TOPOLOGY))?;
