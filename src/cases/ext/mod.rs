@@ -1,4 +1,4 @@
-//! Profiles of type External: schedulers that read PodGangs themselves.
+//! Cases about the operator's profiles of type External. Their schedulers read PodGangs themselves.
 
 pub(crate) mod admission;
 pub(crate) mod pods;

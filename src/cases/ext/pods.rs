@@ -1,4 +1,5 @@
-//! `read`, 2 + 3 pods, selects a scheduler that would read the PodGang itself. No process of it runs.
+//! PodCliqueSet `read`, 2 + 3 pods, selects a scheduler that reads PodGangs itself. This scheduler does not
+//! run.
 
 use conformance_check::{backends, pods};
 

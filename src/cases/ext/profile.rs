@@ -1,5 +1,6 @@
-//! `packed`, one clique, requests topology: first while the profile declares nothing, then while it declares
-//! `topologyConstraints: true`. Then the operator is started with invalid profiles.
+//! PodCliqueSet `packed`, one clique, requests a topology level. First the operator's profile declares
+//! nothing, then it declares `topologyConstraints: true`. Finally, the case starts the operator with invalid
+//! profiles.
 
 use conformance_check::configuration::prevents_start;
 use conformance_contract::names::TOPOLOGY;
