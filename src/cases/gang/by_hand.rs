@@ -1,4 +1,4 @@
-//! Edits of gang resources by a third party, and waits until the backend has repaired them.
+//! Changes gang resources like a third party, and waits until the backend has restored them.
 
 use conformance_expect::schedulers;
 

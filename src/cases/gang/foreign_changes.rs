@@ -1,5 +1,6 @@
-//! A third party writes an annotation and a status to a PodGang of 2 pods. Once a PodCliqueSet submitted
-//! later is bound whole, the backend has processed both. Growing the clique to 3 changes the generation.
+//! A third party writes an annotation and a status condition to a PodGang of 2 pods. Once a PodCliqueSet that
+//! is submitted later has converged, the backend has processed both writes. Then the clique is scaled to 3,
+//! which changes the PodGang's generation.
 
 use conformance_check::{audit, gangs, idle_writes};
 use jiff::Timestamp;

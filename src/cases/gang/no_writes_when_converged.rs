@@ -1,4 +1,5 @@
-//! 2 replicas with base and scaled PodGangs, surplus and a scaling group. Nothing happens for 10 s.
+//! A PodCliqueSet of 2 replicas has base and scaled PodGangs, surplus pods and a scaling group. The case
+//! changes nothing for 10 s.
 
 use conformance_check::{audit, idle_writes};
 use conformance_driver::limits::QUIET;

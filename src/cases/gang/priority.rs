@@ -1,6 +1,7 @@
-//! A base and a scaled PodGang with a priority class that only this case uses. A gang resource may lack the
-//! field: kube-scheduler's needs the gate WorkloadAwarePreemption, and Koordinator's has none. The API server
-//! drops unknown fields, so the harness creates a gang resource to find out.
+//! A base and a scaled PodGang with a priority class that only this case uses. Not every gang resource has a
+//! field for the class: kube-scheduler's PodGroup needs the gate WorkloadAwarePreemption, and Koordinator's
+//! has no such field. The API server drops unknown fields, so the harness creates a gang resource and reads
+//! the field back.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,8 @@ marks! {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    // Priority classes are cluster-scoped, so these carry the case's name and are deleted with it.
+    // Priority classes are cluster-scoped, so their names contain the case's namespace, and the case deletes
+    // them.
     let classes = ["high", "higher"].map(|class| format!("{}-{class}", test.namespace));
     let client = test.test_cluster.client.clone();
     for class in &classes {

@@ -1,7 +1,8 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. Its first gang resource is deleted eight
-//! times, each time with a different fault between the operator and the API server. Then each pod is changed
-//! once, because koord-scheduler counts only pods that changed after their PodGroup was restored. A third
-//! node joins. `gang/restored-while-pending` checks the scheduler without such changes.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. The case deletes the first gang resource of
+//! the gang eight times, each time with a different fault between the operator and the API server. Then the
+//! case changes each pod once, because koord-scheduler counts only pods that changed after their PodGroup was
+//! restored. Finally, a third node joins. Case `gang/restored-while-pending` tests the scheduler without
+//! these pod changes.
 
 use conformance_expect::schedulers;
 use conformance_history::name;

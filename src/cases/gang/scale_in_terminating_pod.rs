@@ -1,4 +1,5 @@
-//! A clique of 3 pods, minimum 1. A finalizer holds a deleted pod while the clique is scaled from 3 to 2.
+//! A clique of 3 pods, minimum 1. A finalizer keeps a deleted pod terminating while the clique is scaled from
+//! 3 to 2.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Some(held) = first else { return Ok(()) };
     test.patch("Pod", &held, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
     let outcome = scale_in_while_terminating(test, &held).await;
-    // No other actor removes the finalizer.
+    // Only the case removes the finalizer, so it does this even after a failure.
     test.attempt(http::Method::PATCH, "Pod", &held, &json!({"metadata": {"finalizers": null}})).await?;
     outcome?;
     test.until_converged(SET).await
@@ -43,7 +44,8 @@ async fn scale_in_while_terminating(test: &TestContext, held: &str) -> Result<()
     .await?;
     test.scale("PodClique", CLIQUE, 2).await?;
     let is_smaller = |live: &Live| pods_of(live, CLIQUE).count() == LEFT;
-    // The clique may have the wanted number of pods before the operator handles the scaling.
+    // The clique may have 2 other pods before the operator handles the scaling, so the case waits for a quiet
+    // period.
     test.until_settled(|_| false).await;
     test.until("the wanted number of pods, not counting the terminating one", REACTION, is_smaller).await?;
     test.mark(SMALLER, Value::Null);

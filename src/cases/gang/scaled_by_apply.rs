@@ -1,4 +1,5 @@
-//! A PodCliqueSet of 2 replicas of one pod, applied by kubectl, which stores the manifest in an annotation.
+//! A PodCliqueSet of 2 replicas of one pod is created and scaled as by `kubectl apply`, which stores the
+//! manifest in an annotation.
 
 use conformance_check::scaling;
 use conformance_driver::scaling::LAST_APPLIED;

@@ -1,5 +1,6 @@
 //! A PodCliqueSet of 2 replicas, each with 2 replicas of a scaling group; the names share prefixes and
-//! suffixes. Scaled 2 -> 1 -> 2 without a pause: objects are created while those of the same name terminate.
+//! suffixes. A group and then the PodCliqueSet are scaled 2 -> 1 -> 2 without a pause, so objects are created
+//! while others of the same name terminate.
 
 use crate::prelude::*;
 
@@ -20,7 +21,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         for replicas in sizes {
             test.scale(kind, name, replicas).await?;
         }
-        // The state before the scaling looks converged too.
+        // The state before the scaling also looks converged, so the case waits for a quiet period.
         test.until_settled(|_| false).await;
         test.until_converged(SET).await?;
         let history = test.history();

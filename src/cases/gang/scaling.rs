@@ -1,8 +1,8 @@
 //! Three PodCliqueSets are scaled at the same time, and back: a clique 2 -> 3, a scaling group 1 -> 3 (scaled
 //! PodGangs of 3 pods), and a PodCliqueSet 1 -> 2.
 //!
-//! Only the first round waits until the operator is idle: late writes of that round concern the same objects
-//! as the second one, so they cannot be taken for its violations.
+//! The case waits for an idle operator before the first round only. Late writes of the first round concern
+//! the objects that the second round scales, so they do not count as violations in the second round.
 
 use conformance_check::scaling;
 
@@ -34,7 +34,7 @@ const ROUNDS: [[Scaling; 3]; 2] = [
 ];
 
 marks! {
-    /// A round starts. The operator has nothing left to do for other objects than those that the round scales.
+    /// A round starts. The operator has finished its work on all objects that the round does not scale.
     ROUND = "round";
     FOLLOWED = "followed";
 }

@@ -1,6 +1,7 @@
-//! Three PodGangs created by hand, which no PodCliqueSet corrects: with the label of the default backend,
-//! without it, and with an unknown backend. A fourth, created first, has the label of a scheduler that reads
-//! PodGangs itself: once the others have gang resources, the operator has processed it.
+//! The case creates three PodGangs that no PodCliqueSet owns: with the label of the default backend, without
+//! the label, and with the label of an unknown backend. Before these, it creates a fourth PodGang with the
+//! label of a scheduler that reads PodGangs itself. Once the three have gang resources, the operator has
+//! processed the fourth.
 
 use conformance_check::another_backend;
 use conformance_check::fail_closed::no_gang_resource_created;
@@ -17,7 +18,7 @@ pub(crate) const CASE: Case =
 const POD_GANGS: [&str; 3] = ["labelled", "unlabelled", "mislabelled"];
 const EXTERNAL: &str = "external";
 
-marks! { CREATED = "gang resources of every other PodGang stood"; }
+marks! { CREATED = "gang resources of every other PodGang created"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.another_backend(|target| target == Target::EXTERNAL).await?;

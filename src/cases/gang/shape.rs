@@ -1,5 +1,6 @@
-//! 2 replicas, each a base PodGang of 7 podgroups (router, frontend, 2 x [decode, prefill], draft) and a
-//! scaled one (a second draft): 12 pods each. Template, scaling group and alphabetical order all differ.
+//! A PodCliqueSet of 2 replicas of 12 pods. Each replica has a base PodGang of 7 podgroups (router, frontend,
+//! 2 x [decode, prefill], draft) and a scaled PodGang (a second draft). The cliques' order in the template,
+//! in the scaling group and in the alphabet all differ.
 
 use conformance_check::{gangs, invariants, order, pods};
 

@@ -1,4 +1,4 @@
-//! A running gang of 3 pods. The finalizer `scheduling.k8s.io/podgroup-protection` keeps a deleted PodGroup
+//! A gang of 3 pods runs. The finalizer `scheduling.k8s.io/podgroup-protection` keeps a deleted PodGroup
 //! while it has pods. A create-only backend (proposal 531) cannot restore the Workload's owner reference.
 
 use conformance_facts::warnings::is_warning;
