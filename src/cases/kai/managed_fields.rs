@@ -1,4 +1,5 @@
-//! A running gang of 2 + 1 pods. KAI's fields of its PodGroup are set, and the backend must write it again.
+//! A gang of 2 + 1 pods runs. The case sets fields in its PodGroup that KAI owns, and makes the backend write
+//! the PodGroup again.
 
 use conformance_check::foreign_fields;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};
@@ -11,7 +12,7 @@ pub(crate) const CASE: Case = case!("Fields that KAI sets in an existing PodGrou
 
 const SET: &str = "managed";
 
-marks! { PROCESSED = "generation dealt with"; }
+marks! { PROCESSED = "generation processed"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;

@@ -1,4 +1,5 @@
-//! Three PodGangs created by hand. Once `well-named` has its PodGroup, the backend has processed all three.
+//! The case creates three PodGangs without a PodCliqueSet. Once `well-named` has its PodGroup, the backend
+//! has processed all three.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_expect::schedulers::kai::POD_GROUP;

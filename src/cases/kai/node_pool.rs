@@ -1,4 +1,4 @@
-//! Two cliques. The node pool that they name has no scheduler in this cluster.
+//! A PodCliqueSet of two cliques selects a node pool that no scheduler in this cluster serves.
 
 use conformance_check::none;
 use conformance_driver::admission_attempts::clique;
@@ -87,7 +87,7 @@ fn pooled(live: &Live, gang: &Gang) -> Ruling {
         (pool != POOL).then(|| {
             let (kind, name) = (text(&found["kind"]), name(found));
             let message = format!("{kind} {name}: node pool is {pool}, want {POOL}");
-            violation(OTHER_POOL, message).shown_by_object("it", found)
+            violation(OTHER_POOL, message).shown_by_object("the object", found)
         })
     }))
 }
@@ -111,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// A PodGroup and two pods in the node pool, after this edit.
+    /// The PodGroup and both pods are in the node pool, apart from `edit`.
     #[rstest::rstest]
     #[case::in_the_pool(|_: &mut Vec<Value>| {}, &[])]
     #[case::pod_group_in_another(

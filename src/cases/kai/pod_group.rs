@@ -1,6 +1,7 @@
-//! A base PodGang of 3 podgroups and a scaled PodGang. One podgroup has surplus (hard gang of 2 + 1 + 2
-//! pods), and two are in a topology group config. Then a third party writes to the base's PodGroup, and the
-//! backend must write it again. Finally a clique is scaled from 3 pods to 2, which changes the PodGang.
+//! 1 node; a base PodGang of 3 podgroups with 2 + 1 + 2 required pods, and a scaled PodGang. One podgroup
+//! also has surplus pods, and two belong to a topology constraint of their scaling group. Then a third party
+//! writes to the base PodGroup, and the case makes the backend write this PodGroup again. Finally, a clique
+//! is scaled from 3 pods to 2, which changes the PodGang.
 
 use conformance_check::{foreign_fields, invariants, none, pods};
 use conformance_driver::admission_attempts::group;
@@ -43,7 +44,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A PodGroup shared by several PodGangs has those that come from the PodCliqueSet.
+/// A PodGroup must have the labels and annotations of its PodGang. If several PodGangs share the PodGroup, it
+/// needs only those that come from the PodCliqueSet.
 fn metadata_is_copied(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     none(all.iter().filter_map(|gang| {
         let (created, _) = as_created(history, &gang.name)?;
@@ -70,7 +72,7 @@ fn metadata_is_copied(history: &History, live: &Live, all: &[Gang]) -> Ruling {
     }))
 }
 
-/// Before any pod is released.
+/// Every pod, and every initialized PodGang, must have the annotation that makes KAI's podgrouper ignore it.
 fn podgrouper_skips(history: &History) -> Ruling {
     let is_initialized =
         |object| condition(object, "Initialized").is_some_and(|found| found["status"] == "True");
@@ -81,7 +83,7 @@ fn podgrouper_skips(history: &History) -> Ruling {
             PODGROUPER_NOT_SKIPPED,
             format!("{} {}: annotation {SKIP}=true is missing", version.kind(), version.name()),
         )
-        .shown_by("it", version)
+        .shown_by("the object", version)
     }))
 }
 

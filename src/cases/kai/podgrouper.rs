@@ -1,5 +1,5 @@
-//! A base PodGang of 2 podgroups and a scaled one of one. Once KAI's podgrouper has created a PodGroup for a
-//! later pod without a gang, it has processed all earlier pods.
+//! A base PodGang of 2 podgroups and a scaled PodGang of one podgroup. Then the case creates a pod without a
+//! gang. Once KAI's podgrouper has created a PodGroup for this pod, it has processed all earlier pods.
 
 use conformance_check::none;
 use conformance_expect::schedulers;
@@ -62,7 +62,7 @@ fn only_expected_pod_groups(history: &History, gangs: &[Gang]) -> Ruling {
         violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} {what}", version.name()))
             .shown_by("the PodGroup", *version)
     }))?;
-    // The podgrouper's PodGroups are controlled by the owners of pods, never by a PodGang.
+    // The controller of a podgrouper's PodGroup is the owner of the pods, never a PodGang.
     let is_of_gang =
         |version: &Version<'_>| controller(version.object).is_some_and(|owner| owner["kind"] == "PodGang");
     let unknown =

@@ -1,5 +1,5 @@
-//! Two cliques, and four places that may name a queue: label and annotation, of the PodCliqueSet and of its
-//! cliques. Of two places, the first counts.
+//! A PodCliqueSet of two cliques. A label or an annotation may name the queue, on the PodCliqueSet or on a
+//! clique. If an object has both, the label counts.
 
 use conformance_driver::admission_attempts::clique;
 use conformance_expect::resolver::gang_resource;
@@ -103,7 +103,7 @@ fn queued(live: &Live, gang: &Gang) -> Ruling {
     ensure(found["spec"]["queue"] == "one", || {
         let message =
             format!("PodGroup of PodGang {}: queue is {}, want \"one\"", gang.name, found["spec"]["queue"]);
-        violation(WRONG_QUEUE, message).shown_by_object("it", found)
+        violation(WRONG_QUEUE, message).shown_by_object("the PodGroup", found)
     })
 }
 
@@ -111,7 +111,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KAI_04, || resolved(history)),
         finding(KAI_12, || {
-            // Without a queue on the PodGroup, a change of the queue affects no live gang.
+            // If the PodGroup has no queue, a change of the queue cannot affect an existing gang.
             precondition(KAI_04, resolved(history))?;
             answers(history, MOVED)?;
             answers(history, MOVED_ANNOTATION)?;

@@ -1,6 +1,7 @@
-//! `tree` is packed at all three levels. The PodCliqueSet requires a block and prefers a rack. Its scaling
-//! group requires a rack and prefers a host. One clique requires a host, one prefers it, and one has no
-//! constraint. Separately, a host level is added to a topology with block and rack that only this case uses.
+//! PodCliqueSet `tree` has topology constraints at all three levels. The PodCliqueSet requires a block and
+//! prefers a rack. Its scaling group requires a rack and prefers a host. One clique requires a host, one
+//! prefers a host, and one has no constraint. Separately, the case adds a host level to a topology of blocks
+//! and racks that only this case uses.
 
 use conformance_check::none;
 use conformance_contract::names::{BLOCK, HOST, TOPOLOGY};
@@ -26,7 +27,7 @@ pub(crate) const CASE: Case =
 const SET: &str = "tree";
 
 marks! {
-    CREATED = "Topology made";
+    CREATED = "Topology created";
     FOLLOWED = "Topology followed";
 }
 
@@ -48,7 +49,7 @@ const WANTED: [(Place, Option<&str>, Option<&str>); 5] = [
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     let pods: usize = gangs.iter().map(Gang::pods).sum();
-    test.until("its PodGroup and its pods", REACTION, |live| {
+    test.until("the PodGroup and the pods of PodCliqueSet tree", REACTION, |live| {
         pod_group(live).is_some() && live.pods().count() == pods
     })
     .await?;
@@ -122,7 +123,7 @@ fn constrained(live: &Live) -> Ruling {
     }))
 }
 
-/// The Topology matches its binding. After the levels of the binding changed, the Topology is a new object.
+/// The Topology must match its binding. After the binding's levels change, the Topology must be a new object.
 fn recreated(history: &History) -> Ruling {
     let name = &history.header.namespace;
     followed(history, name, &history.before(history.waited_for(CREATED)?))?;
@@ -136,7 +137,7 @@ fn recreated(history: &History) -> Ruling {
             CHANGED_IN_PLACE,
             format!("Topology {name}: levels changed in place, want a new object (KAI ignores changes)"),
         )
-        .shown_by_object("it", found)
+        .shown_by_object("the Topology", found)
     })
 }
 
