@@ -1,5 +1,6 @@
-//! 1 node without GPUs; a base gang of 1 router and a scaling group's replica of 2 workers, and a scaled gang
-//! of 2 more. A kubelet takes time between binding and readiness, which the statuses must distinguish.
+//! 1 node without GPUs; a base gang of 1 router and 2 workers of a scaling group, and a scaled gang of 2 more
+//! workers. On a kubelet, a pod becomes Ready some time after its binding, and the statuses must distinguish
+//! the two.
 
 use conformance_check::kubelets;
 

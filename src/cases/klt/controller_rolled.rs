@@ -1,8 +1,10 @@
-//! 1 node x 1 GPU, and another that joins later. `growing` has 1 pod without GPUs, and is scaled to 3 pods.
-//! `waiting`, a gang of 2 pods x 1 GPU, is one pod short until the second node joins.
+//! 1 node x 1 GPU, and a second node like it that joins later. PodCliqueSet `growing` has 1 pod without GPUs
+//! and is scaled to 3 pods. `waiting`, a gang of 2 pods x 1 GPU, is one pod short until the second node
+//! joins.
 //!
-//! The operator's Deployment is rolled meanwhile. The last scaling follows once the first leader has stopped,
-//! so the next leader handles it. Two leaders at once would create two pods with the same index.
+//! Meanwhile, the case rolls out the operator's Deployment. The last scaling follows once the first leader
+//! has stopped, so the next leader must handle it. Two leaders at a time would create two pods with the same
+//! index.
 
 use conformance_check::{gangs, kubelets, leadership, none, pods};
 use conformance_driver::lease_watch::LeaseWatch;

@@ -1,4 +1,5 @@
-//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: each node is full. A container's environment shows its GPUs.
+//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: both nodes are full. A container's environment lists its
+//! GPUs.
 
 use conformance_check::{devices, kubelets};
 

@@ -1,6 +1,7 @@
 //! 1 node x 8 GPUs; a gang of 2 pods x 2 GPUs runs, and 2 GPUs turn unhealthy: 8 - 2 - 4 = 2 are left. A
-//! second gang of 2 pods x 2 GPUs is then one pod short, and fits when all 8 are healthy again. The first
-//! gang may hold unhealthy GPUs: the owner of such a pod decides what happens to it, not the kubelet.
+//! second gang of 2 pods x 2 GPUs is then one pod short, and fits when all 8 GPUs are healthy again. Pods of
+//! the first gang may hold unhealthy GPUs. They must keep running, because the kubelet does not stop such
+//! pods.
 
 use conformance_check::kubelets;
 use conformance_driver::kubelets::nodes_repaired;
@@ -14,7 +15,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::Kubelets]);
 
 const GPUS: u32 = 8;
-/// GPU indices; they may be in use.
+/// Indices of GPUs, which may be in use.
 const UNHEALTHY: &str = "0,3";
 const LEFT: u64 = 6;
 

@@ -1,6 +1,6 @@
-//! 1 node without GPUs; a gang of 2 sound pods and 1 whose image does not exist (names below `.invalid` never
-//! resolve). Only the pod must report the reason, because no upstream condition distinguishes an image pull
-//! from a normal start.
+//! 1 node without GPUs; a gang of 2 pods whose image exists and 1 pod whose image does not (host names below
+//! `.invalid` never resolve). Only the pod's status must report the reason, because no condition in upstream
+//! distinguishes an image pull from a normal start.
 
 use conformance_check::kubelets;
 
@@ -14,7 +14,7 @@ pub(crate) const CASE: Case = case!("A gang with a missing image is bound whole,
 const SET: &str = "imageless";
 const BROKEN: &str = "broken";
 
-marks! { REPORTED = "the statuses tell"; }
+marks! { REPORTED = "the statuses report"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;

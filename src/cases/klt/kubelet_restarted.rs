@@ -1,6 +1,6 @@
 //! 1 node x 4 GPUs; a gang of 2 pods x 1 GPU runs, and the kubelet restarts. Then a fifth GPU is added.
-//! Before the restart there were at most 4 GPUs, so a count of 5 shows that the plugin has registered again.
-//! A second gang of 3 pods x 1 GPU needs the fifth.
+//! Before the restart there were at most 4 GPUs, so a count of 5 shows that the device plugin has registered
+//! again. A second gang of 3 pods x 1 GPU needs the fifth GPU.
 
 use conformance_check::kubelets;
 use conformance_driver::kubelets::nodes_repaired;

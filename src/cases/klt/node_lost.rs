@@ -1,9 +1,9 @@
-//! 3 nodes x 1 GPU; a gang of 2 pods x 1 GPU, on a node each. One kubelet is stopped: after 12 s the node is
-//! NotReady, and 5 s later (the pods' toleration) its pod is deleted. No kubelet confirms that, so the pod
-//! still holds its GPU.
+//! 3 nodes x 1 GPU; a gang of 2 pods x 1 GPU on two nodes. The case stops the kubelet of one of them. After
+//! 12 s the node is NotReady, and 5 s later (the pods' toleration) its pod is deleted. No kubelet confirms
+//! the deletion, so the pod still holds its GPU.
 //!
-//! A terminating pod is not a replica (upstream's `status.replicas`). Nothing is force-deleted here: an
-//! operator that waits for a dead node waits indefinitely.
+//! A terminating pod is not a replica (upstream's `status.replicas`). The case does not force-delete the pod,
+//! so an operator that waits for a dead node waits indefinitely.
 
 use conformance_check::{gangs, kubelets};
 use conformance_driver::kubelets::nodes_repaired;
@@ -23,7 +23,7 @@ const SET: &str = "moving";
 marks! {
     LOSE = "node lost";
     NOT_READY = "node NotReady";
-    REPLACED = "its pods replaced";
+    REPLACED = "the node's pods replaced";
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
