@@ -1,4 +1,5 @@
-//! One level per PodGang. A scaling group's replica cannot be kept in one domain, required or preferred.
+//! Koordinator honours one topology level per PodGang. It cannot keep a scaling group's replica in one
+//! domain, whether the level is required or preferred.
 
 use conformance_driver::admission_attempts::on;
 

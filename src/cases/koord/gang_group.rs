@@ -1,4 +1,5 @@
-//! `served`: a base PodGang of 3 podgroups, one with surplus, and a scaled one of 2.
+//! PodCliqueSet `served` has a base PodGang of 3 podgroups, one of them with surplus pods, and a scaled
+//! PodGang of 2 podgroups.
 
 use conformance_check::{gang_groups, pods};
 

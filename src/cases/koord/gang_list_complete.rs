@@ -1,6 +1,7 @@
-//! `changing`, a PodGang created by hand, has podgroups a and b, then b and c, then b, c and d. Before the
-//! first change, a third party writes to the PodGroup of b, and the backend must keep what it wrote. `taken`
-//! also has podgroups a and b, but another controller has a PodGroup with the name that its b needs.
+//! The case creates PodGang `changing` without a PodCliqueSet. The PodGang has podgroups a and b, then b and
+//! c, then b, c and d. Before the first change, a third party writes metadata to the PodGroup of b, and the
+//! backend must keep this metadata. PodGang `taken` also has podgroups a and b, but a PodGroup of another
+//! controller already has the name that `taken` needs for b.
 
 use conformance_check::{foreign_fields, gang_groups, none};
 use conformance_expect::schedulers::koordinator::POD_GROUP;

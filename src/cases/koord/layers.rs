@@ -1,5 +1,6 @@
 //! For each layer that is configured for Koordinator, one PodCliqueSet requires the level with that layer's
-//! well-known key. `by-zone` requires, and `near` prefers, a level whose key maps to no layer.
+//! well-known key. PodCliqueSet `by-zone` requires a level whose key maps to no layer. PodCliqueSet `near`
+//! prefers such a level.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_check::gang_groups::annotation;
@@ -18,7 +19,7 @@ pub(crate) const CASE: Case =
     case!("A required level becomes a MustGather layer; a key without a layer fails closed")
         .clauses(&[KOORD_03, KOORD_10, KOORD_11]);
 
-/// Required domains, and the layers they must become; `a|b` accepts either. NodeTopologyLayer is
+/// Required levels, each with the layer that it must become; `a|b` accepts either. NodeTopologyLayer is
 /// Koordinator's own layer for a single node.
 const LAYERS: [(&str, &str); 3] =
     [("host", "hostLayer|NodeTopologyLayer"), ("rack", "rackLayer"), ("block", "blockLayer")];
@@ -82,7 +83,7 @@ fn has_layer(live: &Live, gang: &Gang, layer: &str) -> Ruling {
             "PodGroup of PodGang {}: topology is {annotation}, want MustGather of {layer}",
             gang.name
         );
-        violation(WRONG_TOPOLOGY_CONSTRAINT, message).shown_by_object("it", found)
+        violation(WRONG_TOPOLOGY_CONSTRAINT, message).shown_by_object("the PodGroup", found)
     })
 }
 

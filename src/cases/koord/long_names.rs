@@ -1,5 +1,6 @@
-//! `inference-model`: `<podgang>-<podgroup>` contains its name twice, so the PodGroups of its scaling group
-//! would have names of 67 and 68 characters with a common prefix. A label takes 63.
+//! The name of a PodGroup is `<podgang>-<podgroup>` and contains the PodCliqueSet's name `inference-model`
+//! twice. The PodGroups of the scaling group would have names of 67 and 68 characters with a common prefix. A
+//! label value may have 63 characters.
 
 use conformance_check::gang_groups;
 

@@ -1,5 +1,5 @@
-//! The profile sets no value to its default, and maps the key of a block level that only this case uses.
-//! `tuned`, 2 pods, requires such a block.
+//! The operator's profile sets each field to a value other than its default. It also maps the key of a block
+//! level that only this case uses. PodCliqueSet `tuned`, 2 pods, requires a block of this level.
 
 use conformance_check::configuration::prevents_start;
 use conformance_check::gang_groups::annotation;
@@ -82,7 +82,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         json!({"topologyName": topology, "pack": {"required": "block"}});
     test.retry_creates_until(&tuned, KNOWN, RECOVERY).await?;
     let gangs = test.submit_value(tuned).await?;
-    test.until("its PodGroup", REACTION, |live| pod_group(live).is_some()).await?;
+    test.until("the PodGroup of PodCliqueSet tuned", REACTION, |live| pod_group(live).is_some()).await?;
     test.until_released(&gangs[0]).await?;
     test.mark(SEEN, Value::Null);
     test.start_with_flaws(FLAWS).await
@@ -107,7 +107,7 @@ fn reached_the_pod_group(live: &Live) -> Ruling {
     let wrong = values.into_iter().filter(|(_, found, wanted)| *found != wanted);
     none(wrong.map(|(field, value, wanted)| {
         violation(NOT_AS_ANNOTATED, format!("PodGroup: {field} is {value}, want {wanted}"))
-            .shown_by_object("it", found)
+            .shown_by_object("the PodGroup", found)
     }))
 }
 
@@ -118,7 +118,7 @@ fn reached_the_pods(history: &History) -> Ruling {
     }
     none(pods.filter(|version| version.label(QOS) != Some("LSR")).map(|version| {
         violation(LABEL_MISSING, format!("Pod {}: label {QOS}=LSR is missing", version.name()))
-            .shown_by("it", version)
+            .shown_by("the pod", version)
     }))
 }
 

@@ -1,4 +1,5 @@
-//! `pair`: a clique and a scaling group of one clique, so PodGangs of two podgroups. `solo`: one clique.
+//! PodCliqueSet `pair` has a clique and a scaling group of one clique, so its PodGangs have two podgroups.
+//! PodCliqueSet `solo` has one clique.
 
 use conformance_driver::admission_attempts::{clique, group, required, template};
 

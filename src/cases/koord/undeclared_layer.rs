@@ -1,5 +1,6 @@
-//! The administrator's ClusterNetworkTopology no longer declares hostLayer; `by-host`, 1 pod, requires a
-//! host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the operator has processed `by-host`.
+//! The case removes hostLayer from the administrator's ClusterNetworkTopology. PodCliqueSet `by-host`, 1 pod,
+//! requires a host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the operator has processed
+//! `by-host`.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_expect::resolver::gang_resource;
@@ -39,7 +40,7 @@ async fn while_undeclared(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// The layers without this one; its children move to its parent.
+/// Removes [`LAYER`]. Its child layers become children of its parent.
 fn without_layer(layers: &Value) -> Value {
     let all = layers.as_array().cloned().unwrap_or_default();
     let removed = all.iter().find(|layer| layer["topologyLayer"] == LAYER).cloned().unwrap_or_default();
