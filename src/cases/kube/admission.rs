@@ -1,5 +1,5 @@
-//! In either gang scope, a scaling group's replica cannot be kept in one domain. In PodGroup scope, a
-//! Workload has no room for 9 podgroups. A tree honours every required level, and no preferred one.
+//! In PodGroup and PodGang scope, a scaling group's replica cannot be kept in one domain. In PodGroup scope,
+//! a Workload has no room for 9 podgroups. Tree scope honours every required level and no preferred level.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_driver::admission_attempts::{clique, on};
@@ -41,7 +41,8 @@ pub(crate) static FLAT: Backend = Backend {
                     on(pcs, "nobodys-scheduler");
                 })
                 .silent_about(&[RULE]),
-                // Volcano's rules: a queue name is a DNS label, and cliques agree with the PodCliqueSet.
+                // Both lines break rules of Volcano: a queue name is a DNS label, and cliques agree with the
+                // PodCliqueSet.
                 admitted("another backend's rules on a default-scheduler PodCliqueSet", |pcs| {
                     pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "No Queue".into();
                     clique(pcs, 0)["annotations"] = json!({VOLCANO_QUEUE: "another"});

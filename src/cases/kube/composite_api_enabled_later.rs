@@ -1,6 +1,7 @@
-//! An API server of 1.37 with the gate CompositePodGroup off: `before` becomes flat PodGroups in `v1beta1`.
-//! Once the gate is on, `after` and the second replica of `before` become trees, and its first replica stays
-//! as it is. The operator is not restarted.
+//! The API server of Kubernetes 1.37 starts with the gate CompositePodGroup off. PodCliqueSet `before`
+//! becomes flat PodGroups in `v1beta1`. Once the gate is on, `after` and the second replica of `before`
+//! become trees. The first replica of `before` stays flat. The operator is not restarted when the gate is
+//! switched on.
 
 use conformance_check::admission;
 use conformance_history::is_owned_by;
@@ -59,7 +60,7 @@ async fn without_trees(test: &mut TestContext) -> Result<(), Stop> {
     test.attempt_creates(&test.manifest("after")?, WITHOUT).await?;
     submit_without_scope(test, "before").await?;
     test.until_bound(3).await?;
-    // The watches reconnect one after the other.
+    // After the restart, the watches reconnect one after the other, which can take as long as a recovery.
     test.until("the flat PodGroups", limits::RECOVERY, |live| {
         live.of("PodGang").next().is_some() && live.of("PodGroup").count() >= 2
     })

@@ -1,6 +1,7 @@
-//! A base PodGang of 3 podgroups with surplus, and a scaled one of 2. A PodGang created by hand has a name of
-//! 100 characters and podgroups of 70 and 160: a template's name may have 63, and a PodGroup's 253. It is
-//! skipped for an operator that acts only on PodGangs of PodCliqueSets.
+//! A base PodGang of 3 podgroups with surplus pods, and a scaled PodGang of 2 podgroups. The case creates
+//! another PodGang without a PodCliqueSet. Its name has 100 characters, and its podgroups have names of 70
+//! and 160. A template's name may have 63 characters, and a PodGroup's 253. If the operator acts only on
+//! PodGangs of PodCliqueSets, the case omits this PodGang.
 
 use crate::prelude::*;
 

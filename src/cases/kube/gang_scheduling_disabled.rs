@@ -1,5 +1,5 @@
-//! The profile has `gangScheduling: false`. `loose`, 1 + 1 pods, runs without gangs; `brought`, whose pods
-//! name a PodGroup of their own, is refused.
+//! The operator's profile has `gangScheduling: false`. PodCliqueSet `loose`, 1 + 1 pods, runs without gangs.
+//! PodCliqueSet `brought`, whose pods name a PodGroup of the user, is refused.
 
 use conformance_install::cluster_spec::ControllerSpec;
 
@@ -30,7 +30,7 @@ async fn without_gangs(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KUBE_13, || {
-            // The restored operator schedules gangs again.
+            // The restored operator uses gangs again, so the checks end at the restore.
             let (until, _) = history.reached(SharedMark::Restored)?;
             let without_gangs = history.upto(until);
             unmanaged_gangs::pods_are_in(&without_gangs, None)?;

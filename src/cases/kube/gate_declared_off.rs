@@ -1,5 +1,5 @@
-//! The API does not show the scheduler's own feature gates; the profile declares them, here as off. The
-//! PodCliqueSet has one clique, so that a topology constraint is admissible in either gang scope.
+//! The API does not show the scheduler's feature gates. The operator's profile therefore declares them, here
+//! as off. The PodCliqueSet has one clique, so that either gang scope honours a topology constraint.
 
 use conformance_driver::admission_attempts::{required, template};
 use conformance_install::cluster_spec::ControllerSpec;
@@ -25,7 +25,7 @@ const WITHOUT_TOPOLOGY: &[Attempt] = &[
     }),
 ];
 
-/// 1.37 has no gate GangScheduling; a tree needs one more gate.
+/// Kubernetes 1.37 has no gate GangScheduling. There, gangs need the gate GenericWorkload.
 const NO_GANGS: &[Attempt] = &[refused("a gang without GenericWorkload", &[GENERIC], |_| {})];
 const NO_TREES: &[Attempt] = &[
     refused("a tree without CompositePodGroup", &[COMPOSITE], |_| {}),

@@ -1,5 +1,5 @@
-//! A live gang is scaled in every way, and its minimum is changed by hand in its PodGang, and in its
-//! PodCliqueSet, which admission refuses.
+//! The case scales the clique, the scaling group and the PodCliqueSet of a running gang. Then it changes the
+//! gang's minimum in the PodGang, and in the PodCliqueSet, where admission refuses the change.
 
 use crate::prelude::*;
 
@@ -10,7 +10,7 @@ pub(crate) const CASE: Case =
 
 const SET: &str = "kept";
 
-marks! { DONE = "all of it was tried"; }
+marks! { DONE = "every change was tried"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit(SET).await?;
@@ -23,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scale(kind, name, replicas).await?;
         test.until_converged(SET).await?;
     }
-    // ADM-03 decides whether the following updates are refused.
+    // The next two updates may be refused or admitted here, because ADM-03 checks the answers.
     let gang = test.base_gang(SET)?;
     let mut podgroups = test.look(|live| gang.find(live).map(|found| found["spec"]["podgroups"].clone()));
     if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {
@@ -32,7 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let body = json!({"spec": {"podgroups": podgroups}});
     test.attempt(http::Method::PATCH, "PodGang", &gang.name, &body).await?;
     test.attempt(http::Method::PATCH, "PodCliqueSet", SET, &larger_minimum(&test.manifest(SET)?)).await?;
-    // The operator must process this last change. By then, it has processed all earlier changes too.
+    // Once the operator has processed this last change, it has processed all earlier changes too.
     test.scale("PodClique", "kept-0-router", 2).await?;
     test.until_converged(SET).await?;
     test.mark(DONE, Value::Null);

@@ -1,5 +1,5 @@
-//! `unasked` requests no gang scope. `asked` requests the target's on 1.36, and on 1.37 `PodGang`, the scope
-//! for API servers without CompositePodGroup.
+//! PodCliqueSet `unasked` requests no gang scope. On Kubernetes 1.36, `asked` requests the target's scope. On
+//! 1.37, `asked` requests `PodGang`, the scope for API servers without CompositePodGroup.
 
 use conformance_contract::names::GANG_SCOPE;
 
@@ -31,7 +31,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         set_scope(&mut pcs, *scope);
         test.submit_value(pcs).await?;
         test.until_converged(name).await?;
-        // The second replica gets another PodGang, and the PodGang of the first stays as it is.
+        // The second replica gets its own PodGang. The PodGang of the first replica must not change.
         test.scale("PodCliqueSet", name, 2).await?;
         test.until_converged(name).await?;
     }

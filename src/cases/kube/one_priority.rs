@@ -1,6 +1,7 @@
-//! Two cliques with the priority classes of the system, which every cluster has. kube-scheduler 1.37 compares
-//! each pod with the PodGroup, which has the class of the PodCliqueSet, and never binds a gang in which they
-//! differ (kubernetes #139920). kube-scheduler 1.36 binds it. All attempts are dry runs.
+//! Two cliques with system priority classes, which exist in every cluster. kube-scheduler 1.37 compares the
+//! class of each pod with that of its PodGroup, which is the class of the PodCliqueSet. It never binds a gang
+//! in which the two differ (kubernetes #139920). kube-scheduler 1.36 binds such a gang. All attempts are dry
+//! runs.
 
 use conformance_driver::admission_attempts::{clique, template};
 
@@ -53,7 +54,7 @@ fn of_clique(pcs: &mut Value, index: usize, class: &str) {
     clique(pcs, index)["spec"]["podSpec"]["priorityClassName"] = class.into();
 }
 
-/// Only Kubernetes 1.37 has trees.
+/// Tree scope means Kubernetes 1.37, because earlier versions have no trees.
 fn mixed(target: Target) -> &'static [Attempt] {
     if target.scope() == Some("Tree") { MIXED_REFUSED } else { MIXED_ADMITTED }
 }

@@ -1,4 +1,4 @@
-//! `brought`, 2 pods, in a PodGroup of 2 that the user created.
+//! PodCliqueSet `brought` has 2 pods in a PodGroup of 2 pods that the user created.
 
 use super::unmanaged_gangs;
 use crate::prelude::*;

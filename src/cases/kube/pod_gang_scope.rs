@@ -1,7 +1,7 @@
-//! 2 racks of 2 nodes x 8 GPUs; `scoped`, 2 leaders (minimum 1) and 3 workers (minimum 2), each x 8 GPUs, in
-//! one rack: no rack has room for the hard gang of 3. A third node joins rack b: the hard gang fits there,
-//! and surplus may not use rack a. Two more: the surplus fits. `wide`, 9 cliques of 1 pod: more podgroups
-//! than a Workload has room for.
+//! 2 racks of 2 nodes x 8 GPUs. PodCliqueSet `scoped`, 2 leaders (minimum 1) and 3 workers (minimum 2), each
+//! x 8 GPUs, requires one rack: no rack has room for the 3 required pods. When a third node joins rack b, the
+//! required pods fit there, and surplus pods may not use rack a. With two more nodes, the surplus pods fit.
+//! PodCliqueSet `wide` has 9 cliques of 1 pod, more podgroups than a Workload has room for.
 
 use conformance_check::excess_pods;
 use conformance_contract::names::POD_INDEX;

@@ -20,7 +20,8 @@ const GROUP: &str = "late";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let outcome = group_after_pods(test).await;
-    // No PodCliqueSet owns these pods, and they would keep their nodes occupied.
+    // No PodCliqueSet owns these pods, so nothing else deletes them, and they would keep their nodes
+    // occupied.
     for name in PODS {
         test.attempt(Method::DELETE, "Pod", name, &Value::Null).await?;
     }
@@ -60,7 +61,7 @@ fn pod(name: &str, pool: &str) -> Value {
     })
 }
 
-/// The PodGroup does not exist before the entry at `passed`.
+/// `passed` is the index of an entry; the PodGroup is created later.
 fn bound_with_their_group(history: &History, passed: usize) -> Ruling {
     let bound: Vec<Version<'_>> = binding::bindings(history).collect();
     let early = bound.iter().filter(|version| version.index < passed);

@@ -1,6 +1,6 @@
-//! `solo`, one clique; `pair`, two cliques; `grouped`, one clique in a scaling group. In flat scope, each
-//! podgroup is a PodGroup, and two of them would choose their racks independently. In `PodGang` scope there
-//! is one PodGroup, with room for one key.
+//! PodCliqueSet `solo` has one clique, `pair` has two cliques, and `grouped` has one clique in a scaling
+//! group. In flat scope, each podgroup becomes a PodGroup, and two PodGroups would get their racks
+//! independently. In `PodGang` scope, there is one PodGroup with room for one topology key.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::prelude::*;
 
 const WRONG_TOPOLOGY_KEYS: Code = Code::new("wrong-topology-keys");
 
-marks! { CREATED = "PodGroups made"; }
+marks! { CREATED = "PodGroups created"; }
 
 pub(crate) const CASE: Case = case!("A topology constraint becomes a PodGroup's topology key, or is refused")
     .clauses(&[KUBE_07])
@@ -86,7 +86,7 @@ fn on_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
-/// The expected keys: for each PodCliqueSet, those of its PodGroups in order.
+/// For each PodCliqueSet, the expected topology keys of its PodGroups, in order.
 fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])] {
     match target.scope() {
         Some("PodGang") => &[("packed", &[names::RACK])],

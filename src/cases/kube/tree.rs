@@ -1,6 +1,7 @@
-//! `tree`: a router, and 2 of 3 replicas of a scaling group of 2 cliques in the base PodGang, constrained at
-//! all three levels: 2 CompositePodGroups and the router's PodGroup. A PodGang with names too long for a
-//! label and an object follows, unless the operator acts only on PodGangs of PodCliqueSets.
+//! PodCliqueSet `tree` has topology constraints at all three levels. Its base PodGang has a router and 2 of
+//! the 3 replicas of a scaling group of 2 cliques, which become the router's PodGroup and 2
+//! CompositePodGroups. Then the case creates a PodGang whose names are too long for a label and for an
+//! object, unless the operator acts only on PodGangs of PodCliqueSets.
 
 use conformance_check::order;
 

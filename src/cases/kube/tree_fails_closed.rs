@@ -1,4 +1,5 @@
-//! PodGangs created by hand. Once `plain`, which is valid, has its tree, the backend has processed all three.
+//! The case creates three PodGangs without a PodCliqueSet. Once `plain`, which is valid, has its tree, the
+//! backend has processed all three.
 
 use conformance_check::fail_closed::failed_closed;
 
@@ -11,7 +12,7 @@ pub(crate) const CASE: Case = case!("A PodGang that no tree can represent gets a
     .in_scope("Tree")
     .needs(&[Need::PodGangsByHand]);
 
-/// PodGangs, and what the warning about each must contain.
+/// Invalid PodGangs, each with the text that the warning about it must contain.
 const REFUSED: [(&str, &str); 2] = [("wide", "9"), ("empty", "minReplicas 0")];
 const PLAIN: &str = "plain";
 

@@ -7,7 +7,8 @@ const CREATED_UNASKED: Code = Code::new("created-without-request");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
-/// Except kube-scheduler's PodGroups named in `except`. Returns `NotReached` if there never was a PodGang.
+/// Fails if a gang resource was created, except for kube-scheduler's PodGroups named in `except`. Returns
+/// `NotReached` if no PodGang was created.
 pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("no PodGang was created".into()));
@@ -21,7 +22,8 @@ pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     }))
 }
 
-/// `None` is no scheduling group. Returns `NotReached` if there never was a pod.
+/// Every pod must name this PodGroup; `None` means no scheduling group. Returns `NotReached` if no pod was
+/// created.
 pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     if history.pods().next().is_none() {
         return Err(Broken::NotReached("no pod was created".into()));
@@ -40,7 +42,8 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     }))
 }
 
-/// Undecided (`NotReached`) if there is no PodGang at the end.
+/// Every PodGang must have the label of external workloads. Returns `NotReached` if no PodGang exists at the
+/// end.
 pub(crate) fn marked_external(history: &History) -> Ruling {
     let end = history.end();
     let mut pod_gangs = end.of("PodGang").peekable();
