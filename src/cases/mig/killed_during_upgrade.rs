@@ -1,5 +1,6 @@
 //! 4 nodes x 8 GPUs. The old operator creates a PodCliqueSet that runs, and a gang of 5 pods x 8 GPUs that is
-//! one pod short until the fifth node joins.
+//! one pod short until the fifth node joins. During the upgrade, the case kills the new operator after 0, 1
+//! and 3 writes.
 
 use conformance_check::migration;
 
@@ -89,7 +90,7 @@ mod tests {
         set
     }
 
-    /// The new operator is stopped `stops` times, and then does what `afterwards` adds.
+    /// The new operator is stopped `stops` times. `afterwards` adds the later events.
     fn story(stops: usize, afterwards: fn(Story) -> Story) -> Story {
         let pending = pending_objects(PENDING);
         let existing = [

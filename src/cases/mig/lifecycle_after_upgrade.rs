@@ -1,5 +1,5 @@
-//! 2 nodes. The old operator creates three PodCliqueSets: one that runs, one that it scales to zero, and one
-//! whose scaling group it scales to zero, if it admits that.
+//! 2 nodes. The old operator creates three PodCliqueSets: one that runs, one that is scaled to zero, and one
+//! whose scaling group is scaled to zero, if the old operator admits that.
 
 use conformance_check::migration;
 use conformance_driver::context::Answer;
@@ -15,7 +15,7 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Upgrade);
 
 const SETS: [&str; 3] = ["steady", "idle", "asleep"];
-/// Scaled to zero by the old operator, if it admits that.
+/// Scaled to zero before the upgrade, if the old operator admits that.
 const GROUP_AT_ZERO: (&str, &str, &str) = ("asleep", "PodCliqueScalingGroup", "asleep-0-model");
 const SET_AT_ZERO: (&str, &str, &str) = ("idle", "PodCliqueSet", "idle");
 const STEPS: [((&str, &str, &str), u32); 7] = [

@@ -2,8 +2,9 @@
 //! -> 2, a scaling group 1 -> 3), one that was scaled to zero, and a gang of 5 pods x 8 GPUs, which is one
 //! pod short.
 //!
-//! Then the new operator takes over, and the fifth node joins. In an upgrade of Kubernetes, the next version
-//! takes over instead, on the same etcd. Gang resources that it cannot read are deleted before that.
+//! Then the new operator replaces the old one, and the fifth node joins. In an upgrade of Kubernetes, the
+//! next version of Kubernetes takes over the etcd instead. The harness first deletes the gang resources that
+//! the next version cannot read.
 
 use conformance_check::migration;
 
@@ -118,7 +119,7 @@ mod tests {
         objects.into_iter().chain((0..pods).map(|index| pod(set, index, node))).collect()
     }
 
-    /// PodCliqueSets that run and one that waits, whose PodGroups are deleted for the upgrade.
+    /// Several PodCliqueSets run and one waits. The PodGroups of all of them are deleted for the upgrade.
     fn upgrade_of(replaced: &str) -> Story {
         let story = Story::flat().submitted(one_clique(PENDING, 2)).all_added(set_of(PENDING, 2, None));
         let story = RUNNING.into_iter().fold(story, |story, set| {

@@ -1,4 +1,4 @@
-//! One release of the operator, or of Kubernetes, replaces another under live gangs.
+//! Cases about upgrades of the operator, or of Kubernetes, while gangs exist.
 
 pub(crate) mod killed_during_upgrade;
 pub(crate) mod lifecycle_after_upgrade;
