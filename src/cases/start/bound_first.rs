@@ -1,6 +1,6 @@
-//! 5 nodes x 8 GPUs. A gang, in startup order: a leader of 2 pods, a scaling group of 2 replicas of 1 worker
-//! (one in the base), another clique of 1 pod; each pod x 8 GPUs: room for exactly all. Simulated nodes do
-//! not start containers, so the harness makes pods Ready.
+//! 5 nodes x 8 GPUs; a gang in startup order: a leader clique of 2 pods, a scaling group of 2 replicas of 1
+//! worker (one in the base gang), and a last clique of 1 pod. Each pod x 8 GPUs: room for exactly all pods.
+//! Simulated nodes do not start containers, so the harness makes pods Ready.
 
 use conformance_check::{none, startup_wait};
 use conformance_expect::Unit;
@@ -11,8 +11,8 @@ use crate::prelude::*;
 
 marks! {
     BOUND = "bound before anything starts";
-    REPORTED = "waits told and taken back";
-    RECYCLED = "recycled with what waits";
+    REPORTED = "waits reported and cleared";
+    RECYCLED = "recreated with the waiting cliques";
 }
 
 const STILL_GATED: Code = Code::new("scaled-gang-still-gated");
@@ -74,7 +74,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A scaled PodGang that is gated while its base is bound does not wait for the order (AON-16).
+/// If a scaled PodGang is gated although its base is bound, the startup order is not the reason, and AON-16
+/// is violated.
 fn bound_whole(history: &History, live: &Live) -> Ruling {
     let gangs = history.gangs(SET)?;
     let (bases, scaled): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| gang.is_base);
@@ -132,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// No pod has started. The first `bound` ones are bound, the last `held` ones are gated.
+    /// No pod has started. The first `bound` pods are bound, the last `held` pods are gated.
     fn ruling(bound: usize, held: usize) -> Ruling {
         let cliques = [ALL[0], ALL[0], ALL[1], ALL[3], ALL[2]];
         let pods = cliques.into_iter().enumerate().map(|(index, clique)| {
@@ -160,7 +161,7 @@ mod tests {
         let found = match ruling(bound, held) {
             Err(Broken::Violated(_)) => Some(START_05),
             Err(Broken::Precondition { clause, .. }) => Some(clause),
-            // The mark follows the wait.
+            // All pods are bound. Only the mark is missing, because the wait timed out.
             Err(Broken::NotReached(_)) => None,
             other => panic!("{other:?}"),
         };

@@ -1,6 +1,6 @@
-//! 1 node; two replicas of 2 pods of a clique, 2 of another with the same name prefix, and 1 pod that starts
-//! after the first clique. The order of watch events decides what started first, because timestamps have
-//! whole seconds.
+//! 1 node; two PodCliqueSet replicas, each of a parent clique `a` of 2 pods, a clique `a-b` of 2 pods with
+//! the same name prefix, and a clique `c` of 1 pod that starts after `a`. The order of watch events decides
+//! which pod started first, because timestamps have whole seconds.
 
 use conformance_check::startup;
 use conformance_facts::health;
@@ -9,13 +9,13 @@ use conformance_facts::startup::{has_started, init_container_runs};
 use crate::prelude::*;
 
 marks! {
-    /// These pods are Ready: the parents of replica 1, both namesake cliques, and one parent of replica 0.
+    /// Ready are both pods of `a` in replica 1, one pod of `a` in replica 0, and all pods of `a-b`.
     OTHERS_READY = "others Ready";
-    OTHER_STARTED = "the other replica's started";
+    OTHER_STARTED = "the waiting pod of replica 1 started";
     ALL_READY = "parents Ready";
     STARTED = "all started";
-    REPLACED = "a replaced one started";
-    AGAIN = "a recycled one started";
+    REPLACED = "the replacement in replica 1 started";
+    AGAIN = "the recreated pod of replica 0 started";
 }
 
 const SET: &str = "dependent";
@@ -41,8 +41,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_containers_started(test, START_04, WAITING[1], &[]).await?;
     test.mark(OTHER_STARTED, Value::Null);
 
-    // The parents of replica 0 are still not Ready. While the lost pod of replica 1 is replaced, the waiting
-    // pod of replica 0 has time to start wrongly.
+    // In replica 0, one pod of `a` is still not Ready. While the lost pod of replica 1 is replaced, the
+    // waiting pod of replica 0 has time to start too early.
     let lost = test.pods_of(WAITING[1]);
     for pod in &lost {
         test.force_delete_pod(pod).await?;
@@ -107,7 +107,7 @@ async fn until_containers_started(
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    // Later pods are replacements.
+    // Pods that are created after this mark are replacements, which START-07 checks.
     let replaced = history.marks(OTHER_STARTED).next().map_or(usize::MAX, |(place, _)| place);
     vec![
         finding(START_04, || {

@@ -1,12 +1,13 @@
-//! 1 node; three PodCliqueSets of standalone cliques `a`, `a-b` and of cliques `b`, `b-a` in a scaling group
-//! of 3 replicas, 2 of them in the base: in order, explicit, and in any order.
+//! 1 node; three PodCliqueSets: one starts its cliques in order, one in an explicit order, and one in any
+//! order. Each has standalone cliques `a` and `a-b`, and a scaling group of cliques `b` and `b-a`. The group
+//! has 3 replicas, 2 of them in the base gang.
 
 use conformance_check::startup;
 use conformance_driver::enrichment::Enrichment;
 
 use crate::prelude::*;
 
-marks! { CREATED = "all pods made"; }
+marks! { CREATED = "all pods created"; }
 
 const IN_ORDER: &str = "in-order";
 const EXPLICIT: &str = "explicit";

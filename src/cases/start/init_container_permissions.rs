@@ -1,4 +1,5 @@
-//! 1 node; two cliques, one starting after the other. Then the PodCliqueSet is deleted.
+//! 1 node; a PodCliqueSet of two cliques, of which the second starts after the first. Then the PodCliqueSet
+//! is deleted.
 
 use conformance_check::startup;
 

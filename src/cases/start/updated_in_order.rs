@@ -1,5 +1,6 @@
-//! 1 node; in startup order a clique of 1 pod and one of 2, all required, and a control, a clique of 3. The
-//! first clique's new template never starts until the harness lets it.
+//! 1 node; a PodCliqueSet in startup order with a clique of 1 pod and a clique of 2 pods, all required, and a
+//! control PodCliqueSet of 3 pods. Pods of the first clique's new template become Ready only when the harness
+//! makes them Ready.
 
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;
@@ -8,7 +9,7 @@ use conformance_facts::updates::is_of_revision;
 use crate::prelude::*;
 
 marks! {
-    OUTLASTED = "an update that began later is over";
+    OUTLASTED = "a later update has finished";
     UPDATED = "every pod is new";
 }
 
