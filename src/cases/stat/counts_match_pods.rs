@@ -1,5 +1,5 @@
 //! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1).
-//! Whenever nothing is left to do, the statuses must equal a recount.
+//! Whenever the operator has no work left, the statuses must equal a recount of the pods.
 
 use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;
@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.set_pod_status(first, Containers::Ready).await?;
     test.set_pod_status(second, Containers::Ready).await?;
     rest(test, "all router pods are Ready again").await?;
-    // The terminating pods still exist, and their replacements do not fit.
+    // The case keeps the two deleted pods terminating, so their replacements do not fit.
     let lost = [second, third];
     for pod in lost {
         test.hold_pod(pod).await?;
@@ -76,8 +76,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     rest(test, "the PodCliqueSet is scaled to 0").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
-    // Only the clique's template changes. If the pods of the scaling group were recreated too, they would
-    // wait for the clique in a gang that contains both.
+    // Only the router's template changes. If the pods of the scaling group were recreated too, they would
+    // wait for the router, because both are in one gang.
     let resize_router = |revision, gpus| {
         move |clique: &mut Value| {
             if clique["name"] == "router" {

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 marks! {
     /// The third party's gate is removed from this pod: `{"pod"}`.
-    OPENED = "the foreign gate taken off";
+    OPENED = "the foreign gate removed";
     BOUND = "all bound again";
 }
 

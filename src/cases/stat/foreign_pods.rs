@@ -1,5 +1,6 @@
-//! 1 node; a gang of 2 pods, and two foreign pods with the labels of its clique: one without owner, one of an
-//! autoscaler. They have the label of canaries too, so no recount of the suite includes them.
+//! 1 node; a gang of 2 pods, and two foreign pods with the labels of its clique. One foreign pod has no
+//! owner, the other is owned by an autoscaler. Both also have the label of canaries, so no recount of the
+//! suite includes them.
 
 use conformance_check::{gangs, none};
 use conformance_facts::health::is_ready;
@@ -24,7 +25,8 @@ const PODS: usize = 2;
 const HOLDER: &str = "imitator";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 const FOREIGN: [&str; 2] = ["foreign-without-owner", "foreign-with-owner"];
-/// The prefixes of the labels that Grove sets. Other labels may make a pod a member of a scheduler's gang.
+/// The prefixes of the labels that Grove sets. The foreign pods get only these, because other labels may make
+/// a pod a member of a scheduler's gang.
 const LABELS: [&str; 2] = ["grove.io/", "app.kubernetes.io/"];
 
 pub(crate) const CASE: Case = case!("Foreign pods with the labels of a clique do not count as its pods")

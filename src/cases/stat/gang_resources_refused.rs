@@ -1,4 +1,4 @@
-//! 1 node; a gang of 2 pods.
+//! 1 node; a gang of 2 pods. A proxy refuses at least 7 writes of gang resources.
 
 use conformance_check::lifecycle::reasons;
 use conformance_driver::limits::RECOVERY;
@@ -12,15 +12,15 @@ use jiff::Timestamp;
 use crate::prelude::*;
 
 marks! {
-    /// The times of the refused creates of one gang resource: `{"at"}`.
-    ATTEMPTS = "attempts in vain";
-    CREATED = "gang resources made";
-    OVER = "no failure told";
+    /// The proxy refused the creates of one gang resource at these times: `{"at"}`.
+    ATTEMPTS = "creates refused";
+    CREATED = "gang resources created";
+    OVER = "no failure reported";
 }
 
 const SET: &str = "declined";
 const TIMES: usize = 7;
-/// The proxy's message.
+/// A part of the proxy's error message.
 const REFUSED: &str = "refused by a fault rule";
 
 pub(crate) const CASE: Case =
@@ -45,7 +45,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_applied(&proxy, rule, TIMES, "retried creates of gang resources", RECOVERY).await?;
     proxy.release(rule);
     let faults = proxy.faults();
-    // Only the first gang resource counts if several are created at the same time.
+    // The operator may create several gang resources at the same time. Only the attempts for the first one
+    // count.
     let first = faults.first().map(|fault| (fault.resource.clone(), fault.name.clone()));
     let of_first = faults.iter().filter(|fault| Some((fault.resource.clone(), fault.name.clone())) == first);
     let at: Vec<_> = of_first.map(|fault| fault.time.to_string()).collect();

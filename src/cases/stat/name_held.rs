@@ -1,4 +1,5 @@
-//! 1 node; a PodCliqueSet of one clique. A finalizer keeps the first PodClique while the name is used again.
+//! 1 node; a PodCliqueSet of one clique is deleted and created again under its name. Meanwhile, a finalizer
+//! keeps the PodClique of the first PodCliqueSet.
 
 use std::collections::BTreeSet;
 

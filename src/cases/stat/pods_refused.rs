@@ -8,9 +8,9 @@ use conformance_expect::resolver::resolved;
 use crate::prelude::*;
 
 marks! {
-    ALLOWED = "the pods may be made";
+    ALLOWED = "the pods may be created";
     BOUND = "all are bound";
-    OVER = "no refusal told";
+    OVER = "no refusal reported";
 }
 
 const SET: &str = "rationed";

@@ -1,4 +1,5 @@
-//! A rest is a point where nothing is left to do. Every status must then equal a recount of pods and objects.
+//! A rest is a point in a history at which the operator has no work left. Every status must then equal a
+//! recount of pods and objects.
 
 use conformance_check::lifecycle::{counts, gang_status};
 use conformance_expect::scopes::{Clique, SetReplica};
@@ -9,7 +10,8 @@ marks! {
     REST = "rest";
 }
 
-/// Waits until every status equals a recount, with all changes of the case. A timeout violates `clause`.
+/// Waits until every status equals a recount that includes all changes of the case. A timeout violates
+/// `clause`.
 pub(super) async fn rest(
     test: &TestContext,
     set: &str,
@@ -74,7 +76,8 @@ fn places(history: &History) -> impl Iterator<Item = usize> {
     history.marks(REST).chain(history.marks(SharedMark::WaitTimedOut)).map(|(index, _)| index)
 }
 
-/// Reports also at a timeout while waiting for a rest. Undecided (`NotReached`) if there were fewer rests.
+/// Applies the recount at each rest, and at each timeout of a wait for a rest. Returns `NotReached` if the
+/// case did not reach all `rests`.
 pub(super) fn at_every_rest(
     history: &History,
     set: &str,

@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; four gangs of two cliques of one pod. One pod of each fits. The other, of either clique,
-//! requests 9 GPUs or 1000 CPUs.
+//! 2 nodes x 8 GPUs; four gangs, each of two cliques of one pod. In each gang, one pod fits. The other pod,
+//! of the first or the second clique, requests 9 GPUs or 1000 CPUs.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 
@@ -9,8 +9,8 @@ pub(crate) const CASE: Case = case!("A pending gang reports the resource that it
     .clauses(&[STAT_16])
     .nodes(&[nodes(2).gpus(8)]);
 
-/// The names of the resource in messages: of kube-scheduler's framework, of KAI if the nodes are full, and of
-/// KAI if the nodes are too small.
+/// The names of a resource in messages: first by kube-scheduler's framework, then by KAI for full nodes, and
+/// by KAI for nodes that are too small.
 const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs", "Max GPU resources available"]);
 const CPUS: Why = Why::Lack(&["cpu", "CPU cores", "Max CPU resources available"]);
 

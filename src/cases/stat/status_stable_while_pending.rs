@@ -1,6 +1,6 @@
-//! 1 node x 8 GPUs. A base gang of 3 pods x 8 GPUs waits for room, and a scaled gang of 1 for the base. In a
-//! running gang of 2, the termination delay of an hour runs; the update of 2 other pods is stuck. Nothing
-//! happens for 10 s. Then 3 more nodes join.
+//! 1 node x 8 GPUs. A base gang of 3 pods x 8 GPUs waits for room, and a scaled gang of 1 pod waits for the
+//! base gang. A running gang of 2 pods is breached, with a termination delay of an hour. The update of 2
+//! other pods is stuck. The case changes nothing for 10 s. Then 3 more nodes join.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_check::lifecycle::{conditions, counts, metrics};
@@ -16,7 +16,7 @@ use crate::prelude::*;
 marks! {
     WAITING = "everything waits";
     BOUND = "all that waited is bound";
-    COUNTED = "statuses say what is bound";
+    COUNTED = "statuses report what is bound";
 }
 
 const WAITS: &str = "waits";

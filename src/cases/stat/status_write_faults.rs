@@ -1,6 +1,6 @@
-//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). A fault proxy
-//! disturbs about half of the operator's status writes, and of the attempts of one write at most two in a
-//! row. A run with every crash point also disturbs only the n-th write, for every n.
+//! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1). A proxy disturbs
+//! about half of the operator's status writes, but at most two attempts of one write in a row. A run that
+//! tries every crash point also disturbs only the n-th write, for every n.
 
 use conformance_check::lifecycle::counts;
 use conformance_install::part::Part;
@@ -87,7 +87,8 @@ async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
     }
     for replicas in [1, 2] {
         test.scale("PodCliqueScalingGroup", GROUP, replicas).await?;
-        // Before, the statuses may equal a recount of gated pods, and differ when the rest is recorded.
+        // Before convergence, the statuses may equal a recount of gated pods, but differ once the rest is
+        // recorded.
         test.until_converged(SET).await?;
         rests::rest(test, SET, STAT_05, &format!("{what}: {replicas} replicas")).await?;
     }
