@@ -1,5 +1,6 @@
-//! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs (minimum 2): the third does not fit
-//! until a node joins. If gangs may stay partially bound, the termination delay expires three times.
+//! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs (minimum 2): the third replica does
+//! not fit until a node joins. On targets where gangs may stay partially bound, the case waits while the
+//! termination delay expires three times.
 
 use conformance_expect::scopes::Scope;
 
@@ -7,7 +8,7 @@ use super::{DELAY, replica};
 use crate::prelude::*;
 
 marks! {
-    WAITED = "the delay has run out again and again";
+    WAITED = "the delay has expired several times";
     ALL_BOUND = "all bound at last";
 }
 
@@ -33,7 +34,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.set_first_pod_status(WORKERS[1], Containers::Crashing).await?;
     test.until_recreated("the second replica of the scaling group", TERM_23, &WORKERS[1..2], &old, false)
         .await?;
-    // A partially bound gang may have to release its nodes (TERM-17).
+    // On targets with HalfGangRelease, a partially bound gang must release its nodes (TERM-17).
     let times = if test.target.declares(Feature::HalfGangRelease) { 0 } else { 3 };
     test.run_clock(&clock, times, WAITED).await?;
     test.add_nodes(1).await?;

@@ -3,7 +3,7 @@
 use super::{DELAY, replica};
 use crate::prelude::*;
 
-marks! { HANDLED = "early loss answered"; }
+marks! { HANDLED = "early breach handled"; }
 
 const CLIQUE: &str = "breached-early-0-worker";
 

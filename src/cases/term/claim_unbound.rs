@@ -9,7 +9,7 @@ use super::{is_bound, not_recycled_early, replica};
 use crate::prelude::*;
 
 marks! {
-    /// One pod of the stuck gang is bound, and this pod waits for its volume: `{"pod"}`.
+    /// One pod of the stuck gang is bound, and `pod` waits for its volume: `{"pod"}`.
     WAITS = "one pod bound, one waits for its volume";
     CONTROL_WHOLE = "the control is whole";
     WHOLE = "the stuck gang is whole";
@@ -51,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The wait is short, so that the control's volume is not late.
+/// A timeout does not stop the case. The wait is short, so that the control's volume is not late.
 async fn until_reported(test: &TestContext) -> Result<(), Stop> {
     let history = test.history();
     let (gangs, why) = (history.gangs(STUCK).unwrap_or_default(), why(&history));

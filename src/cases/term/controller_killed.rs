@@ -1,7 +1,8 @@
-//! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one. For a control, a
-//! fault proxy counts the operator's writes during gang termination. For two others, the operator is killed
-//! after its n-th write, before it receives the response. The run's seed chooses n; with `--depth full`, a
-//! run tries every n. In every second run, the operator is down for one more PodCliqueSet's delay of 12 s.
+//! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one pod. A control is
+//! terminated without a kill, and a proxy counts the operator's writes. For two other PodCliqueSets, the case
+//! kills the operator after its n-th write, before the operator receives the response. The run's seed chooses
+//! n; with `--depth full`, a run tries every n. In half of the runs, the operator is also down while the
+//! delay of another PodCliqueSet, 12 s, expires.
 
 use std::time::Duration;
 
@@ -15,14 +16,14 @@ use crate::prelude::*;
 marks! {
     /// A pod is about to crash: `{"name"}`.
     CRASHED = "crash of a pod";
-    /// The replica is replaced, and whether the operator was killed meanwhile: `{"name", "killed"}`.
-    ENDED = "recycle over";
-    ALL_ENDED = "all recycles over";
+    /// The replica is recreated. `killed` is true if the operator was killed meanwhile: `{"name", "killed"}`.
+    ENDED = "gang termination over";
+    ALL_ENDED = "all gang terminations over";
 }
 
 const CONTROL: &str = "control";
 const CLOCK: &str = "long-delay";
-/// The delay is long enough that one restarted by the new operator cannot pass as slowness.
+/// The delay is so long that slowness alone cannot explain a delay that the new operator started again.
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
 pub(crate) const CASE: Case =

@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and another of 3 waits. The termination of the first
-//! frees room for one of the two gangs and one more pod. Then 2 more nodes join.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and a second gang like it waits. The termination of the
+//! first gang makes room for one of the two gangs and one more pod. Then 2 more nodes join.
 
 use conformance_facts::generations;
 
@@ -7,7 +7,7 @@ use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
-    DECIDED = "the freed room was fought for";
+    DECIDED = "the freed capacity was contested";
     BOTH_BOUND = "both bound";
 }
 

@@ -1,5 +1,6 @@
-//! 1 node x 8 GPUs and 1 without; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas of 2 pods
-//! without GPUs (minimum 1). At last there is room only for the scaled PodGang, not for the base.
+//! 1 node x 8 GPUs and 1 node without GPUs; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas
+//! of 2 pods without GPUs (minimum 1). Finally, the node x 8 GPUs is cordoned, so there is room for the
+//! scaled PodGang but not for the base PodGang.
 
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use conformance_facts::generations;
 use super::replica;
 use crate::prelude::*;
 
-marks! { HANDLED = "every loss answered"; }
+marks! { HANDLED = "every breach handled"; }
 
 /// The termination delay. It is longer than the time for which the base PodGang stays partially bound without
 /// room, because some backends terminate such a gang too (TERM-17).
@@ -50,7 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
-    // Otherwise the pod might be bound again before the status counts none.
+    // Without this wait, the pod might be bound again before the status reports 0 scheduled pods.
     let counted = Awaited::demanded_by(STAT_02, format!("no pod of PodClique {LEADER} counted as scheduled"));
     test.until(counted, REACTION, |live| {
         live.get("PodClique", LEADER)
@@ -98,7 +99,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(TERM_31, || {
             let replica = replica(history, SET, 0)?;
             termination::reported_by_events(history, &replica)?;
-            // There is no room for the replacement of the lost pod.
+            // The recreated leader has no room while its node is cordoned, so its clique has lost all pods.
             termination::loss_of_all_pods_reported(history, LEADER)?;
             history.reached(HANDLED).map(drop)
         }),

@@ -1,5 +1,5 @@
-//! 1 node; a scaling group of 2 replicas of one pod (minimum 1), with a termination delay of 6 s. The group
-//! is scaled in and out again while the breached replica's delay would run.
+//! 1 node; a scaling group of 2 replicas of one pod (minimum 1), with a termination delay of 6 s. The second
+//! replica is breached. The case scales the group in before the delay expires, and out again after that.
 
 use conformance_expect::scopes::Scope;
 use conformance_facts::generations;
@@ -77,7 +77,8 @@ fn check(history: &History) -> Vec<Finding> {
         all([never_recycled(&before), cleanup::removed(&before, &scaling::removed_gangs(&before, SET))])?;
         history.reached(OUTLASTED)?;
         history.at(OUT_AGAIN, |again| {
-            // Scaling in and out again looks like a termination.
+            // Scaling in and out again looks like a termination, so the check considers only pods that are
+            // created later.
             let last = Scope::GroupReplica { group: GROUP.into(), index: 1 };
             never_recycled(&generations::created_since(history, &last, outlasted))?;
             all(WORKERS.map(|worker| binding::exactly(&history.before(again), worker, 1)))

@@ -28,7 +28,7 @@ use jiff::SignedDuration;
 
 use crate::prelude::*;
 
-/// The termination delay of the manifests: just long enough to detect a deletion that happens at once.
+/// The usual termination delay of the manifests: just long enough to detect a deletion without any delay.
 const DELAY: Duration = Duration::from_secs(2);
 
 pub(crate) fn replica(history: &History, set: &str, index: usize) -> Result<SetReplica, Broken> {
@@ -81,7 +81,7 @@ mod tests {
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
     }
 
-    /// One of two pods is bound. After this many seconds both are recreated; the delay is 4 s.
+    /// One of two pods is bound. Both are recreated after `seconds`; the delay is 4 s.
     #[rstest::rstest]
     #[case::after_the_delay(4, &[])]
     #[case::rounded(3, &[])]

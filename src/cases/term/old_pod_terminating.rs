@@ -7,9 +7,9 @@ use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
-    SHORT = "one pod short beside the old pod";
-    BOUND_ALONGSIDE = "bound beside the old pod";
-    OLD_POD_DELETED = "the old pod gone";
+    SHORT = "one pod short while the old pod terminates";
+    BOUND_ALONGSIDE = "bound while the old pod terminates";
+    OLD_POD_DELETED = "the old pod deleted";
 }
 
 const SET: &str = "terminating";

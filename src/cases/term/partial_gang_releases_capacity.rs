@@ -1,5 +1,6 @@
-//! 1 node x 8 GPUs; a gang of a pod with 8 GPUs and one with 9, which fits nowhere until a node with 16 GPUs
-//! joins. The gang must release its node while its termination delay of 6 s expires four times.
+//! 1 node x 8 GPUs; a gang of a pod x 8 GPUs and a pod x 9 GPUs, which fits nowhere until a node x 16 GPUs
+//! joins. While its termination delay of 6 s expires four times, the gang must release its node at least
+//! twice.
 
 use conformance_driver::limits::RETRIES;
 use conformance_facts::generations::terminations;
@@ -8,7 +9,7 @@ use super::{is_bound, not_recycled_early, replica};
 use crate::prelude::*;
 
 marks! {
-    WAITED = "the delay has run out again and again";
+    WAITED = "the delay has expired several times";
     WHOLE = "whole at last";
 }
 

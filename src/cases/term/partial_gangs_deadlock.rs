@@ -1,7 +1,7 @@
-//! Rack `left` of one node x 8 GPUs; rack `right` of 2 nodes x 8 GPUs, which join one by one. A gang of 1 pod
-//! in `left` and 2 in `right`, and one of a pod in each rack: each is half bound, needs the node that the
-//! other holds, and is never breached. The termination delay is 20 s, so that both are half bound on a busy
-//! machine too.
+//! Rack `left` has one node x 8 GPUs; rack `right` has 2 nodes x 8 GPUs, which join one by one. One gang has
+//! 1 pod in `left` and 2 pods in `right`, the other has a pod in each rack. Each gang is partially bound and
+//! needs the node that the other gang holds. Neither gang is breached. The termination delay is 20 s, so that
+//! both gangs are partially bound even on a busy machine.
 
 use conformance_driver::limits::RETRIES;
 use conformance_facts::binding::bound_pods;

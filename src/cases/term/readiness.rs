@@ -1,5 +1,6 @@
-//! 1 node; three gangs of 2 pods. In the first, a pod started and failed; in the second, one started and is
-//! not Ready; in the third, pods are still being created or initialized, for two termination delays.
+//! 1 node; three gangs of 2 pods. In the first, a pod has started and crashes. In the second, a pod has
+//! started and is not Ready. In the third, one pod is still being created and one initialized, for two
+//! termination delays.
 
 use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;

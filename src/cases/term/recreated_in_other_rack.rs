@@ -1,5 +1,6 @@
-//! Rack `old` of one node x 16 GPUs and one x 8; a gang of 3 pods x 8 GPUs in one rack fills it. Rack `new`
-//! of 3 nodes x 8 GPUs joins. Without its small node, `old` has room for 2 pods of the recreated gang.
+//! Rack `old` has one node x 16 GPUs and one x 8. A gang of 3 pods x 8 GPUs requires one rack and fills
+//! `old`. Then rack `new` of 3 nodes x 8 GPUs joins, and the small node of `old` is cordoned. Rack `old` now
+//! has room for only 2 pods of the recreated gang.
 
 use conformance_facts::generations;
 

@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 marks! {
     SCALED_IN = "the group is scaled in";
-    BACK = "the recycled replica is back";
+    BACK = "the terminated replica is bound again";
 }
 
 const SET: &str = "slow-replica";

@@ -1,6 +1,6 @@
-//! A node x 16 GPUs with a device; a gang of 2 pods x 8 GPUs fills it, and the two share the device by one
-//! claim. A second such node joins, and the first is lost. Until its Terminating pod is gone, the claim stays
-//! allocated to it.
+//! 1 node x 16 GPUs with a device; a gang of 2 pods x 8 GPUs fills the node, and its pods share the device
+//! through one claim. A second node like it joins, and the first node is lost. Until the Terminating pod on
+//! the lost node is deleted, the claim stays allocated to that node's device.
 
 use conformance_check::lifecycle::claims;
 use conformance_facts::generations;
@@ -109,7 +109,7 @@ mod tests {
         })
     }
 
-    /// One of the replacements `c` and `d` is bound. Both are replaced by `e` and `f`.
+    /// Only one of the replacements `c` and `d` is bound. Both are replaced by `e` and `f`.
     fn recreated_twice() -> Story {
         let started = Story::whole().submitted(one_clique(SET, 2)).added(claim(Some("lost"), &["a", "b"]));
         let started = started.all_added(["a", "b"].map(|name| pod(name, Some("lost"))));

@@ -1,6 +1,6 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs (minimum 2) loses one together with its node, for three
-//! termination delays. A second gang of 2, both required, has a delay of 10 s: one of its pods crashes and
-//! recovers in time, then crashes permanently.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs (minimum 2) loses one pod together with its node, for three
+//! termination delays. A second gang of 2 pods, both required, has a termination delay of 10 s. One of its
+//! pods crashes and recovers in time, then crashes permanently.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all required. The nodes of the first replica
-//! are cordoned, so its update is stuck. Then the second is breached, and after the update the first.
+//! are cordoned, so its update is stuck. Then the second replica is breached. After the update, the first
+//! replica is breached.
 
 use conformance_check::lifecycle::metrics;
 use conformance_facts::generations;
@@ -8,9 +9,9 @@ use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
-    RECYCLED = "both replicas recycled";
+    RECYCLED = "both replicas recreated";
     UPDATED = "the update ended after all";
-    AGAIN = "recycled after the update";
+    AGAIN = "recreated after the update";
 }
 
 const SET: &str = "stuck-update";

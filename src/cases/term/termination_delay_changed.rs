@@ -1,6 +1,6 @@
 //! 1 node; 2 replicas of a gang of two cliques, with a termination delay of an hour. The delay is cut to 2 s
-//! while the first replica is breached. The PodCliqueSet is deleted while a delay runs, and one of its pods
-//! stays Terminating until that delay would have expired.
+//! while the first replica is breached. Later, the PodCliqueSet is deleted while a delay runs. One of its
+//! pods stays Terminating until this delay would have expired.
 
 use conformance_check::none;
 use conformance_expect::scopes::Scope;
@@ -18,10 +18,10 @@ const OTHER_REPLICAS: Code = Code::new("recreated-with-other-replicas");
 
 marks! {
     CUT = "delay cut";
-    SCALED_IN = "replica scaled in while its clock ran";
+    SCALED_IN = "replica scaled in while its delay ran";
     BY_HAND = "clique deleted by hand";
-    BACK = "clique back";
-    SET_DELETED = "set deleted while a clock runs";
+    BACK = "clique recreated";
+    SET_DELETED = "PodCliqueSet deleted while a delay runs";
     OUTLASTED = "a deletion longer than the delay";
 }
 
@@ -29,7 +29,7 @@ const SET: &str = "revised";
 const WORKER: &str = "revised-0-worker";
 const SIDE: &str = "revised-0-side";
 
-/// The delay when the PodCliqueSet is deleted: long enough to delete it before the delay expires.
+/// The delay that runs when the PodCliqueSet is deleted. It is long enough that the deletion comes first.
 const LONG: &str = "8s";
 const SHORT: SignedDuration = SignedDuration::from_secs(2);
 
@@ -84,7 +84,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_nothing_left().await
 }
 
-/// The first termination follows the change of the delay, within the time that a new delay would take.
+/// The first termination must follow the change of the delay, within the time that a new delay would take.
 fn follows_the_change(history: &History) -> Ruling {
     let scope = replica(history, SET, 0)?.scope();
     let (cut, _) = history.reached(CUT)?;
@@ -153,7 +153,7 @@ fn check(history: &History) -> Vec<Finding> {
                 none(created.map(|created| {
                     let message =
                         format!("Pod {} was created after the PodCliqueSet was deleted", created.name());
-                    violation(CREATED_AFTER_DELETION, message).shown_by("made", created)
+                    violation(CREATED_AFTER_DELETION, message).shown_by("created", created)
                 }))
             })?;
             cleanup::nothing_left(history)

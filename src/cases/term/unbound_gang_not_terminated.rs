@@ -1,6 +1,6 @@
 //! 3 nodes x 4 GPUs; a gang of 3 pods x 4 GPUs runs. A gang of 4 pods x 8 GPUs fits nowhere until 4 nodes x 8
-//! GPUs join. Without one node, the first gang waits after its termination. Both wait while the delay expires
-//! three times; then the first is bound, breached and terminated again.
+//! GPUs join. One node is cordoned, so the first gang waits after its termination. Both gangs wait while the
+//! delay expires three times. Then the first gang is bound, breached and terminated again.
 
 use conformance_facts::generations;
 
@@ -8,7 +8,7 @@ use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
-    WAITED = "the delay has run out again and again";
+    WAITED = "the delay has expired several times";
     ALL_BOUND = "all bound at last";
 }
 
