@@ -1,6 +1,6 @@
-//! Racks a and b of one block with 2 nodes each, under the topology binding that all cases share, and a third
-//! rack of one node for a while. KAI's Topology lists the binding's keys regardless of nodes; Volcano's
-//! HyperNodes are the domains of the existing nodes. A synthetic root above all levels is allowed.
+//! Racks a and b of one block have 2 nodes each, and a third rack of one node joins for a while. They belong
+//! to the topology binding that all cases share. KAI's Topology lists the binding's keys regardless of nodes.
+//! Volcano's HyperNodes are the domains of the existing nodes. A synthetic root above all levels is allowed.
 
 use conformance_check::topology_resources::match_binding;
 use conformance_contract::names::TOPOLOGY;

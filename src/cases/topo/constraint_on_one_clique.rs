@@ -1,6 +1,6 @@
 //! 3 racks of 2 nodes with room for 4 pods each. Clique `packed`, 5 pods, must be in one rack. Clique
-//! `loose`, 10 pods, has no constraint and fits no rack (8). Regardless of where `loose` is bound, room for
-//! 14 pods is left, and some rack has room for 5.
+//! `loose`, 10 pods, has no constraint and fits no rack, because a rack has room for 8. Wherever `loose` is
+//! bound, room for 14 pods remains, so some rack has room for 5.
 
 use crate::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A rack of 2 nodes x 8 GPUs, and 3 nodes x 8 GPUs whose rack label is empty: no rack for a gang of 3 pods x
-//! 8 GPUs. A gang of 2 pods without a constraint shows that those nodes accept pods.
+//! A rack of 2 nodes x 8 GPUs, and 3 nodes x 8 GPUs whose rack label is empty. No rack has room for a gang of
+//! 3 pods x 8 GPUs. A gang of 2 pods without a constraint shows that the nodes accept pods.
 
 use crate::prelude::*;
 

@@ -1,5 +1,6 @@
-//! Rack a of 2 nodes x 16 GPUs, rack b of one. A gang fits only if its first group, 2 pods x 8 GPUs in one
-//! rack, leaves rack a to its second, 2 pods x 16 GPUs in one rack.
+//! Rack a has 2 nodes x 16 GPUs, rack b has one. A gang has two groups of 2 pods, and each group requires one
+//! rack. The pods of the first group request 8 GPUs, those of the second 16 GPUs. The gang fits only if the
+//! first group leaves rack a to the second.
 
 use crate::prelude::*;
 
@@ -9,8 +10,8 @@ pub(crate) const CASE: Case = case!("A small group does not take the only rack t
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("uneven-groups").await?;
-    // kube-scheduler 1.37 breaks the tie at random on each attempt. Both racks score the same for the first
-    // group, which is placed before the second is considered, and an attempt does not backtrack.
+    // kube-scheduler 1.37 places the first group before it considers the second, and an attempt does not
+    // backtrack. Both racks score the same for the first group, so each attempt chooses one at random.
     test.until("4 pods bound", limits::RETRIES, |live| live.bound() >= 4).await
 }
 

@@ -1,4 +1,5 @@
-//! Topology packing. Every case leaves room for a wrong placement, so a scheduler cannot pass by luck.
+//! Cases about topology constraints. Every case leaves room for a wrong placement, so a scheduler cannot pass
+//! by luck.
 
 pub(crate) mod binding_becomes_resources;
 pub(crate) mod constraint_on_one_clique;
@@ -27,7 +28,7 @@ use conformance_driver::case::{Nodes, nodes};
 
 use crate::prelude::{Awaited, RACK, REACTION, Stop, TestContext, json};
 
-/// 3 racks of 2 nodes x `gpus`, with interleaved node names.
+/// 3 racks of 2 nodes x `gpus` GPUs, with interleaved node names.
 const fn three_racks(gpus: u32) -> [Nodes; 6] {
     let [a, b, c] =
         [nodes(1).gpus(gpus).rack("a"), nodes(1).gpus(gpus).rack("b"), nodes(1).gpus(gpus).rack("c")];

@@ -1,6 +1,7 @@
-//! 2 blocks of 2 racks of 2 nodes x 16 GPUs; adjacent node names are in different domains. A gang in one
-//! block has 2 replicas of a scaling group, each in one rack, of 2 cliques of 2 pods x 8 GPUs, each on one
-//! host. Each fills its domain, and the other block has room for part of any of them.
+//! 2 blocks of 2 racks of 2 nodes x 16 GPUs; nodes with adjacent names are in different domains. A gang
+//! requires one block and has 2 replicas of a scaling group. Each replica requires one rack and has 2 cliques
+//! of 2 pods x 8 GPUs. Each clique requires one host. Gang, replicas and cliques fill their domains. The
+//! other block also has room for a part of each of them.
 
 use conformance_contract::names::{BLOCK, HOST};
 

@@ -1,5 +1,5 @@
-//! 2 racks of 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that must be in one rack: 4 nodes have room, but no
-//! rack has more than 2. The same gang without the constraint, on the same nodes, is the control.
+//! 2 racks of 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that requires one rack: 4 nodes have room, but no
+//! rack has more than 2 nodes. The same gang without the constraint, on the same nodes, is the control.
 
 use conformance_driver::pending::Retry;
 

@@ -1,4 +1,5 @@
-//! Racks a and b of 2 nodes x 8 GPUs. With a node of rack b, rack a has room for a gang of 3 pods x 8 GPUs.
+//! Racks a and b of 2 nodes x 8 GPUs. The case moves a node from rack b to rack a, which then has room for a
+//! gang of 3 pods x 8 GPUs.
 
 use crate::prelude::*;
 
@@ -59,7 +60,7 @@ mod tests {
         let waiting = moved.added(pod.clone());
         pod["spec"]["nodeName"] = node.into();
         let bound = waiting.modified(pod).mark(BOUND, Value::Null);
-        // A later label is not that of the placement.
+        // A change of the label after the binding does not matter.
         let history = bound.modified(in_rack("n", "b")).end();
         assert_eq!(codes(check(&history).remove(0).ruling), wanted);
     }

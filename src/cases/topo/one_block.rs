@@ -1,7 +1,8 @@
-//! Block `large`: 2 racks of one node x 24 GPUs, of which a filler pod takes 16: room for 4 pods x 8 GPUs, 3
-//! in one rack and 1 in the other. Block `small`: 2 nodes x 15 GPUs and one x 7, all 37 GPUs free (32 in
-//! `large`): room for 2 pods. Two gangs must be in one block. One of 3 with a surplus pod fits only in
-//! `large`, across its racks. One of 5 fits the cluster, but no block.
+//! Block `large` has 2 racks of one node x 24 GPUs. A filler pod takes 16 GPUs, so there is room for 4 pods x
+//! 8 GPUs: 3 in one rack and 1 in the other. Block `small` has 2 nodes x 15 GPUs and one x 7. All 37 GPUs are
+//! free (32 in `large`), but there is room for only 2 pods. Two gangs require one block each. The gang of 3
+//! required pods and a surplus pod fits only in `large`, across its racks. The gang of 5 pods fits the
+//! cluster, but no block.
 
 use conformance_contract::names::BLOCK;
 

@@ -1,6 +1,6 @@
-//! One node x 40 GPUs, of which a filler pod takes 16: room for 3 pods x 8 GPUs. 4 empty nodes x 15 GPUs:
-//! room for one each. Two gangs must be on one host. One of 2 with a surplus pod fits only next to the
-//! filler. One of 4 fits the cluster, but no host.
+//! One node x 40 GPUs, of which a filler pod takes 16, has room for 3 pods x 8 GPUs. 4 empty nodes x 15 GPUs
+//! have room for one pod each. Two gangs require one host each. The gang of 2 required pods and a surplus pod
+//! fits only next to the filler. The gang of 4 pods fits the cluster, but no host.
 
 use conformance_contract::names::HOST;
 

@@ -1,5 +1,6 @@
-//! Racks a and b of one node x 8 GPUs, racks c and d of 2 nodes x 16 GPUs; a gang of 2 with 2 surplus pods,
-//! each x 8 GPUs: all fit in c or d. Spread pods use 4 nodes, more than any rack has.
+//! Racks a and b have one node x 8 GPUs, racks c and d have 2 nodes x 16 GPUs. A gang of 2 required and 2
+//! surplus pods, each x 8 GPUs, fits in c or in d. If its pods are spread, they use 4 nodes, more than any
+//! rack has.
 
 use crate::prelude::*;
 

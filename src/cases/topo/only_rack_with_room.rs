@@ -1,5 +1,6 @@
-//! Rack `wide`: 2 nodes x 8 and 4 nodes x 7 GPUs, all 44 free. Rack `deep`: 2 nodes x 24 GPUs, of which a
-//! filler takes 16: 32 free. Of a gang of 4 pods x 8 GPUs in one rack, `wide` has room for 2, `deep` for 4.
+//! Rack `wide` has 2 nodes x 8 GPUs and 4 nodes x 7 GPUs, and all 44 GPUs are free. Rack `deep` has 2 nodes x
+//! 24 GPUs, of which a filler pod takes 16, so 32 are free. A gang of 4 pods x 8 GPUs requires one rack:
+//! `wide` has room for 2 of its pods, `deep` for all 4.
 
 use crate::prelude::*;
 

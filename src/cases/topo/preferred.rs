@@ -1,6 +1,6 @@
-//! Rack a of one node x 24 GPUs, rack b of one x 8, rack c of 2 x 16, rack d of one x 2. `possible`, 4 pods x
-//! 8 GPUs, prefers one rack, and c has room. `impossible`, also 4 pods x 8 GPUs, fits no rack and must be
-//! bound anyway. `both-levels`, 2 pods x 1 GPU, requires one rack and also prefers one.
+//! Rack a has one node x 24 GPUs, rack b one x 8, rack c two x 16, rack d one x 2. PodCliqueSet `possible`, 4
+//! pods x 8 GPUs, prefers one rack, and c has room. `impossible`, also 4 pods x 8 GPUs, fits no rack and must
+//! be bound anyway. `both-levels`, 2 pods x 1 GPU, requires one rack and also prefers one.
 
 use crate::prelude::*;
 
@@ -29,7 +29,7 @@ fn check(history: &History) -> Vec<Finding> {
             packed(history, "both-levels")
         }),
         finding(TOPO_14, || {
-            // If `possible` is elsewhere, it occupies other nodes than the arithmetic assumes.
+            // If `possible` is not in rack c, it occupies nodes that the arithmetic counts as free.
             precondition(TOPO_08, packed(history, "possible"))?;
             binding::all(&history.end(), &history.gangs("impossible")?)
         }),

@@ -1,5 +1,6 @@
-//! 2 replicas of 3 gangs of 2 pods x 8 GPUs, a base gang and two scaled ones: 6 pods per replica. Racks a and
-//! b have room for 6 pods and rack c for 4, where gangs that are packed one by one would start.
+//! A PodCliqueSet of 2 replicas, each with a base gang and two scaled gangs of 2 pods x 8 GPUs: 6 pods per
+//! replica. Racks a and b have room for 6 pods each. Rack c has room for 4 pods, and a scheduler that packs
+//! gangs one by one would start there.
 
 use crate::prelude::*;
 
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn no_built_in_target_owes_it() {
+    fn no_built_in_target_owes_topo_12() {
         let clause = clauses::clause("TOPO-12").unwrap();
         assert!(TARGETS.into_iter().all(|target| !target.owes(clause)));
     }

@@ -1,5 +1,5 @@
 //! A topology binding that only this case uses refers to a topology resource that a third party must create.
-//! The backend compares the two and creates none.
+//! The backend must compare the two, and must not create a topology resource.
 
 use conformance_check::topology_resources::{
     names_reference, never_created_for, reports_in_sync, reports_out_of_sync, untouched,
@@ -13,13 +13,13 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("A topology resource managed by a third party is compared and never changed")
         .clauses(&[TOPO_15, TOPO_17])
-        // Without nodes, a binding has no domains for Volcano, and would produce nothing.
+        // Without nodes, a binding has no domains, so a Volcano backend would create nothing anyway.
         .nodes(&[nodes(1).rack("a")]);
 
 marks! {
-    MISSING = "it is missing";
-    SAME = "it says the same";
-    OTHER = "it says something else";
+    MISSING = "the topology resource is missing";
+    SAME = "the topology resource matches the binding";
+    OTHER = "the topology resource differs from the binding";
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -29,7 +29,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         json!([{"schedulerName": test.target.backend(), "topologyReference": reference}]);
     test.create(BINDING, &compared).await?;
     until_sync_is(test, false, MISSING, Value::Null).await?;
-    // Volcano's backend defines when an administrator's HyperNode matches, so the case does not check it.
+    // Volcano's backend defines when an administrator's HyperNode matches, so the case checks a match only on
+    // KAI.
     if test.target != Target::KAI {
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! 3 racks of 2 nodes x 8 GPUs, with interleaved node names; a base gang and two scaled ones of 2 pods x 8
-//! GPUs each. Their clique must be in one rack, and the PodCliqueSet has no constraint.
+//! 3 racks of 2 nodes x 8 GPUs, with interleaved node names; a base gang and two scaled gangs of 2 pods x 8
+//! GPUs each. Their clique requires one rack, and the PodCliqueSet has no constraint.
 
 use super::three_racks;
 use crate::prelude::*;

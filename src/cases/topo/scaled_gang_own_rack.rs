@@ -1,5 +1,5 @@
-//! 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang and two scaled ones of 4 pods x 8
-//! GPUs each. Every gang fills a rack, so one that is spread takes the room of another.
+//! 3 racks of 2 nodes x 16 GPUs, with interleaved node names; a base gang and two scaled gangs of 4 pods x 8
+//! GPUs each. Every gang fills a rack, so a gang that is spread takes the room of another gang.
 
 use super::three_racks;
 use crate::prelude::*;

@@ -1,5 +1,6 @@
-//! Racks a and b under the topology binding that all cases share. Volcano's HyperNodes have one parent each,
-//! so they can be the domains of only one binding. A third rack shows that the first keeps working.
+//! Racks a and b belong to the topology binding that all cases share. The case creates a second binding.
+//! Volcano's HyperNodes have one parent each, so they can be the domains of only one binding. A third rack
+//! that joins later shows that the first binding keeps working.
 
 use conformance_check::topology_resources::{match_binding, never_created_for, reports_out_of_sync};
 use conformance_contract::names::TOPOLOGY;
@@ -16,7 +17,7 @@ pub(crate) const CASE: Case =
 
 marks! {
     REFUSED = "the second binding is refused";
-    FIRST = "the first binding goes on";
+    FIRST = "the first binding keeps working";
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

@@ -1,6 +1,6 @@
-//! A rack of 2 nodes x 8 GPUs and 4 nodes x 8 GPUs without a rack. `fills-rack`, a gang of 2 with 2 surplus
-//! pods x 8 GPUs, fills the rack. `fits-no-rack`, 3 pods x 8 GPUs, never fits. `anywhere`, 2 pods, shows that
-//! the nodes without a rack accept pods. An operator may add node affinity on the label's key.
+//! A rack of 2 nodes x 8 GPUs and 4 nodes x 8 GPUs without a rack. `fills-rack`, a gang of 2 required and 2
+//! surplus pods x 8 GPUs, fills the rack. `fits-no-rack`, 3 pods x 8 GPUs, never fits. `anywhere`, 2 pods,
+//! shows that the nodes without a rack accept pods. An operator may add node affinity on the label's key.
 
 use crate::prelude::*;
 
