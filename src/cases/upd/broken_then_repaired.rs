@@ -1,6 +1,7 @@
-//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2), a scaling group of 4 replicas (minimum 1), and a control,
-//! each pod with a GPU. The new pods of 64 GPUs do not fit. Then the group, which lacks a replica, is scaled
-//! in 4 -> 2.
+//! 1 node x 8 GPUs; a PodCliqueSet of a clique of 3 pods (minimum 2) and a scaling group of 4 replicas
+//! (minimum 1), and a control PodCliqueSet. Each pod requests 1 GPU. An update raises this to 64 GPUs, so new
+//! pods do not fit. Then the group, which lacks a replica, is scaled in 4 -> 2. Finally, the case reverts the
+//! update.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::updates::resize;
@@ -9,7 +10,7 @@ use conformance_facts::health::awaits_binding;
 use crate::prelude::*;
 
 marks! {
-    OUTLASTED = "an update that began later is over";
+    OUTLASTED = "a later update has finished";
     SCALED_IN = "the group is scaled in";
     REPAIRED = "every pod is as it was at first";
 }

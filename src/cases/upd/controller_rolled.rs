@@ -1,6 +1,7 @@
-//! 1 node x 1 GPU, and one x 2 GPUs that joins later; 3 replicas of a clique of 1 pod without a GPU, and a
-//! second PodCliqueSet of 2 such pods. The new pods need a GPU: the first replica's fits, the second's does
-//! not, and the third waits.
+//! 1 node x 1 GPU, and a node x 2 GPUs that joins later; a PodCliqueSet of 3 replicas of 1 pod without GPUs,
+//! and a control PodCliqueSet of 2 such pods. An update makes pods request 1 GPU. The new pod of the first
+//! replica fits, that of the second does not, and the third replica waits for its step. Then the case rolls
+//! out the operator's Deployment.
 
 use conformance_check::{kubelets, leadership};
 use conformance_driver::lease_watch::LeaseWatch;

@@ -1,13 +1,14 @@
-//! 3 nodes x 8 GPUs and one without; a gang of 3 pods x 8 GPUs, all required. Its nodes are closed to all
-//! other gangs except one of a single pod and one of 2 pods x 8 GPUs. The single pod takes the node that the
-//! first update step frees. Only then are the two pods submitted, because on Koordinator their retries might
-//! keep the free node blocked (AON-10). Then 3 nodes x 8 GPUs join, room for all.
+//! 3 nodes x 8 GPUs and one node without GPUs; a gang of 3 pods x 8 GPUs, all required. Its nodes are closed
+//! to all other gangs except two: one of a single pod and one of 2 pods, each x 8 GPUs. The single pod takes
+//! the node that the first update step frees. The gang of 2 pods is submitted only then, because on
+//! Koordinator its retries might block the free node (AON-10). Then 3 nodes x 8 GPUs join, which makes room
+//! for all.
 
 use crate::prelude::*;
 
 marks! {
     TAKEN = "the freed place is taken";
-    OUTLASTED = "an update that began later is over";
+    OUTLASTED = "a later update has finished";
     UPDATED = "every pod is new";
 }
 
@@ -74,7 +75,7 @@ fn check(history: &History) -> Vec<Finding> {
             updates::stopped_after_first_step(history, SET, outlasted)?;
             let (taken, _) = history.reached(TAKEN)?;
             binding::whole(&history.before(taken), &history.units(SINGLE)?)?;
-            // Only the control changes meanwhile.
+            // Between the two marks, only pods of the control may change.
             let live = history.before(taken);
             let control: Vec<_> =
                 live.pods().filter(|pod| pod.label(names::PART_OF) == Some(CONTROL)).collect();

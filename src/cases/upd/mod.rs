@@ -47,7 +47,7 @@ fn rolling_rules(history: &History, set: &str, end: MarkName) -> [Finding; 5] {
     ]
 }
 
-/// Returns `NotReached` if it is satisfied but the case did not reach the mark `end`.
+/// Returns `NotReached` if the rule is satisfied but the case did not reach the mark `end`.
 fn at_any_time(history: &History, end: MarkName, rule: impl FnOnce() -> Ruling) -> Ruling {
     updates::are_admitted(history)?;
     all([rule(), history.reached(end).map(drop)])

@@ -1,5 +1,5 @@
-//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 1), and a control. The
-//! containers of the new templates never start, as with a missing image.
+//! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 1), and a control
+//! PodCliqueSet. The containers of the new templates never start, as with a missing image.
 
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;
@@ -9,7 +9,7 @@ use conformance_facts::updates::is_of_revision;
 use crate::prelude::*;
 
 marks! {
-    OUTLASTED = "an update that began later is over";
+    OUTLASTED = "a later update has finished";
     REPAIRED = "every pod is as it was at first";
 }
 

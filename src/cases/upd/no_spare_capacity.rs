@@ -1,4 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, all required: no room for another pod. Its template changes.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, all required: no room for another pod. The case changes its
+//! template.
 
 use crate::prelude::*;
 

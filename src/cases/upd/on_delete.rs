@@ -1,5 +1,5 @@
-//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control of 2 pods
-//! without it.
+//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control PodCliqueSet of
+//! 2 pods with a rolling update.
 
 use conformance_check::lifecycle::scaled;
 use conformance_driver::context::Disruption;
@@ -8,7 +8,7 @@ use conformance_facts::health::is_ready;
 use crate::prelude::*;
 
 marks! {
-    OUTLASTED = "an update that began later is over";
+    OUTLASTED = "a later update has finished";
     BACK = "the deleted pod is back";
     GROWN = "one pod more";
     SHRUNK = "one pod less";

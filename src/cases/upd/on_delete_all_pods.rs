@@ -1,5 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, with the strategy OnDelete, whose pods the case deletes while
-//! the nodes are closed. With two nodes open, 2 of 3 pods fit.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs with the strategy OnDelete. The case closes the nodes to new
+//! pods and deletes all pods of the gang. When two nodes are open again, 2 of 3 pods fit.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for node in &nodes {
         test.close(node, true).await?;
     }
-    // The mark precedes the deletions, because the check considers only pods that are created after it.
+    // The mark precedes the deletions, because the check considers only pods that are created after the mark.
     test.mark(DELETED, Value::Null);
     let old: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
     for pod in test.pods_of(CLIQUE) {

@@ -1,4 +1,5 @@
-//! 1 node; a clique of 2 pods, another of 2, and a scaling group of 2 replicas of one pod.
+//! 1 node; two cliques of 2 pods, and a scaling group of 2 replicas of one pod. Only the template of clique
+//! `changed` changes.
 
 use std::collections::BTreeSet;
 

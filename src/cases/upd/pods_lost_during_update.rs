@@ -1,5 +1,5 @@
 //! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods x 1 GPU (minimum 1) and a scaling group of 2 replicas of
-//! one pod without GPUs (minimum 1). While the first replica is updated, the second loses pods.
+//! one pod without GPUs (minimum 1). While the first replica is updated, the second replica loses pods.
 
 use super::{rolling_rules, until_first_new_pod};
 use crate::prelude::*;

@@ -1,5 +1,5 @@
-//! Block `home` of 2 nodes x 8 GPUs, each in its own rack; block `away` of one node x 8. A gang of 2 pods x 8
-//! GPUs, both required, that must be in one block. Otherwise like `upd/replacement-stays-in-rack`.
+//! Block `home` has 2 nodes x 8 GPUs, each in its own rack; block `away` has one node x 8. A gang of 2 pods x
+//! 8 GPUs, both required, requires one block. The steps are those of case `upd/replacement-stays-in-rack`.
 
 use conformance_contract::names::BLOCK;
 

@@ -1,5 +1,5 @@
-//! Rack `home` of 2 nodes x 8 GPUs; rack `away` of one node x 8; a gang of 2 pods x 8 GPUs, both required, in
-//! one rack. While `home` is cordoned, the first replacement fits only in `away`.
+//! Rack `home` has 2 nodes x 8 GPUs; rack `away` has one node x 8. A gang of 2 pods x 8 GPUs, both required,
+//! requires one rack. While `home` is cordoned, the first replacement fits only in `away`.
 
 use conformance_facts::updates::is_of_revision;
 

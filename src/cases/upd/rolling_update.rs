@@ -1,6 +1,7 @@
 //! 2 nodes x 8 GPUs; 2 replicas of a PodCliqueSet. Each has a clique of 3 pods (minimum 2), and a scaling
-//! group of 2 replicas of 2 pods (minimum 1). Each pod requests a GPU: 14 of 16. One pod of the first
-//! replica's clique has crashed and is Ready again, another crashes. Then every template changes once.
+//! group of 2 replicas of 2 pods (minimum 1). Each pod requests 1 GPU, so 14 of 16 GPUs are used. In the
+//! clique of the first replica, one pod has crashed and is Ready again, and another pod crashes. Then every
+//! template changes once.
 
 use conformance_check::order;
 use conformance_facts::pod_gangs::reference_mismatch;
@@ -29,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if let Some(recovered) = front.first() {
         test.set_pod_status(recovered, Containers::Recovered).await?;
     }
-    // The third pod still runs, and the recovered one is Ready.
+    // Two pods are Ready: the recovered pod and the third pod.
     test.until_ready_replicas(CLIQUE, 2).await?;
     if test.revise(SET, "2").await? {
         test.until_updated(SET, UPD_02).await?;

@@ -1,6 +1,7 @@
 //! 1 node without GPUs; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas of a pod (minimum
-//! 1). Everything is scaled out right before and during an update, and back in the next one: the clique to
-//! fewer pods than were updated, the PodCliqueSet while the removed replica is being updated.
+//! 1). Clique, group and PodCliqueSet are scaled out right before and during an update, and scaled in during
+//! the next update. The clique is then scaled to fewer pods than are already updated. The PodCliqueSet is
+//! scaled in while the replica that it loses is being updated.
 
 use conformance_check::gangs;
 use conformance_facts::updates::is_of_revision;
@@ -8,7 +9,7 @@ use conformance_facts::updates::is_of_revision;
 use crate::prelude::*;
 
 marks! {
-    STARTED = "an update has begun";
+    STARTED = "an update has started";
     GROWN = "all is scaled out and new";
     SHRUNK = "all is scaled in and new";
 }
@@ -37,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
     scale(test, [(SET, 2), (GROUP, 3), (CLIQUE, 3)]).await?;
     test.revise(SET.1, "3").await?;
-    // The clique keeps one pod, so two updated pods are more than will be left.
+    // The clique is scaled to 1 pod next, so 2 updated pods are more than remain.
     until_new(test, "scaled-update-0-worker", "3", 2).await?;
     test.mark(STARTED, Value::Null);
     scale(test, [(GROUP, 1), (CLIQUE, 1)]).await?;
@@ -94,7 +95,8 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// Elsewhere, the operator may still finish earlier work with the old template.
+/// Pods of the clique and of added replicas must be new. For other pods, the operator may still finish
+/// earlier work with the old template.
 fn must_be_new(pod: Pod<'_>) -> bool {
     let is_added = [(names::REPLICA_INDEX, "2"), (names::SCALING_GROUP_REPLICA_INDEX, "3")];
     pod.pod_clique() == Some(CLIQUE.1)

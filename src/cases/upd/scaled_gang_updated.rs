@@ -52,7 +52,7 @@ fn check(history: &History) -> Vec<Finding> {
         let gangs = history.gangs(SET)?;
         let units = units_of_scaled(history, &gangs);
         let replica = Scope::GroupReplica { group: GROUP.into(), index: 1 };
-        // Nothing may be bound before there is room, even if the case stopped early.
+        // No pod of the replica may be bound before there is room, even if the case stopped early.
         let room = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
         let never =
             binding::never(&generations::only_generation(&history.upto(room), &replica, 1), &units, None);

@@ -1,5 +1,6 @@
-//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control of 2 pods
-//! without it, each pod with a GPU. The strategy changes to RollingRecreate, and back during another update.
+//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control PodCliqueSet of
+//! 2 pods with a rolling update. Each pod requests 1 GPU. The strategy changes to RollingRecreate, and back
+//! to OnDelete during another update.
 
 use conformance_facts::updates::is_of_revision;
 
@@ -8,9 +9,9 @@ use super::until_first_new_pod;
 use crate::prelude::*;
 
 marks! {
-    ROLLED = "what was old was rolled";
+    ROLLED = "old pods replaced";
     HALTED = "halted";
-    RECYCLED = "recycled";
+    RECYCLED = "gang recreated";
 }
 
 const SET: &str = "strategy-changed";
@@ -39,7 +40,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_first_new_pod(test, UPD_24, CLIQUE, "3").await?;
     set_strategy(test, "OnDelete").await?;
     until_ended(test, SET, UPD_24).await?;
-    // Once a later update has ended, the operator has had time to delete another pod of the first.
+    // Once a later update has ended, the operator has had time to delete another pod of the first
+    // PodCliqueSet.
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(HALTED, Value::Null);
@@ -63,7 +65,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(UPD_24, || {
             updates::are_admitted(history)?;
             history.at(ROLLED, |rolled| updates::is_complete(&history.before(rolled), SET))?;
-            // Later deletions belong to the gang termination.
+            // After this mark, gang termination deletes the pods, not the update.
             let halted = history.marks(HALTED).next().map_or(history.entries.len(), |(place, _)| place);
             updates::updater_deletes_none_on_delete(&history.upto(halted), SET)?;
             history.reached(HALTED)?;

@@ -1,5 +1,5 @@
-//! 1 node; a clique of 2 pods and a scaling group of 1, of which everything but the templates changes, and a
-//! control of 1 pod, whose template changes.
+//! 1 node; a PodCliqueSet of a clique of 2 pods and a scaling group of 1 replica, and a control PodCliqueSet
+//! of 1 pod. In the first, everything changes except pod templates. In the control, the template changes.
 
 use crate::prelude::*;
 
@@ -50,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         json!({"spec": {"template": {"podCliqueScalingGroups": [larger(test)?]}}}),
     )
     .await?;
-    // Defaults that the webhook and the API server fill in anyway.
+    // These values are the defaults of the webhook and the API server, so the templates do not change.
     let unchanged = test.change_templates(SET, |clique| {
         clique["spec"]["podSpec"]["restartPolicy"] = json!("Always");
         clique["spec"]["podSpec"]["terminationGracePeriodSeconds"] = json!(30);
@@ -68,7 +68,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Only replicas of the PodCliqueSet that are created later get the 2 replicas.
+/// The scaling group with 2 replicas, which only PodCliqueSet replicas that are created later use.
 fn larger(test: &TestContext) -> Result<Value, Stop> {
     let mut group = test.manifest(SET)?["spec"]["template"]["podCliqueScalingGroups"][0].clone();
     group["replicas"] = json!(2);
@@ -110,7 +110,7 @@ fn check(history: &History) -> Vec<Finding> {
                 updates::updater_deletes_none(history, SET),
                 updates::updater_deletes_only_old(history, CONTROL),
             ])?;
-            // The first of these updates shows that the operator has had time for the earlier changes.
+            // Once the control's first update has ended, the operator has had time for the earlier changes.
             history.reached(UPDATED).map(drop)
         }),
     ]
