@@ -1,5 +1,6 @@
-//! One block of 2 racks of a node each. `whole` requires a rack, `parts` a host for one of its two cliques,
-//! `both` a block, and in it a rack for one clique. `grouped` has a scaling group of two cliques.
+//! One block of 2 racks of one node each. PodCliqueSet `whole` requires a rack. `parts` requires a host for
+//! one of its two cliques. `both` requires a block, and a rack for one of its cliques. `grouped` has a
+//! scaling group of two cliques.
 
 use conformance_contract::clauses::Feature::TopologyPerGroup;
 use conformance_contract::names::{BLOCK, HOST};
@@ -20,7 +21,8 @@ pub(crate) const CASE: Case =
         .clauses(&[VOL_05, VOL_10])
         .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")]);
 
-/// A PodCliqueSet, and the keys for its PodGroup and for its podgroup a; b has no constraint.
+/// Per PodCliqueSet, the topology keys that its PodGroup and its podgroup `a` require. Podgroup `b` requires
+/// none.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
     [("whole", Some(RACK), None), ("parts", None, Some(HOST)), ("both", Some(BLOCK), Some(RACK))];
 
@@ -58,7 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await
 }
 
-/// The tier of each level, taken from the HyperNodes of its domains.
+/// Pairs each domain's topology key with its HyperNode. The tiers must ascend from host to block.
 fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str, &'a Value)>, Broken> {
     let found = hyper_nodes::of_domains(live, domains)
         .map_err(|missing| violation(HYPER_NODE_MISSING, missing.to_string()))?;
@@ -80,7 +82,8 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
     Ok(tiers)
 }
 
-/// By number or by name. Without a key, there is no `networkTopology`.
+/// Whether a `networkTopology` requires the tier of `key`, by number or by name. Without a key, it must be
+/// absent.
 fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     let Some(key) = key else { return found.is_null() };
     let Some((_, hyper_node)) = tiers.iter().find(|(level, _)| *level == key) else { return false };
@@ -118,7 +121,7 @@ fn has_constraints(
                     gang.set
                 ),
             )
-            .shown_by_object("it", found)
+            .shown_by_object("the PodGroup", found)
         })?;
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! A base PodGang of 3 podgroups, one with surplus (hard gang of 2 + 1 + 2 pods), and a scaled one. Then
-//! Volcano's own fields of the base's PodGroup are written, and the backend must write the PodGroup again.
+//! 1 node; a base PodGang of 3 podgroups with 2 + 1 + 2 required pods, one of them with surplus pods, and a
+//! scaled PodGang. Then the case sets fields that Volcano owns in the base PodGroup, and makes the backend
+//! write this PodGroup again.
 
 use conformance_check::{foreign_fields, none, pods};
 use conformance_expect::schedulers::volcano::{OWN_GROUP_NAME, POD_GROUP};

@@ -1,4 +1,5 @@
-//! Three queues of this case: `open` and `other` are Open, `closed` is not; `missing` does not exist.
+//! This case has three queues: `open` and `other` are Open, `closed` is closed later. Queue `missing` does
+//! not exist.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_driver::admission_attempts::template;
@@ -57,7 +58,7 @@ const MOVED_CLIQUES: &[Attempt] =
         on_cliques(pcs, ["other", "other"])
     })];
 
-/// A live PodCliqueSet, and the queue of its PodGroup; empty for Volcano's default.
+/// Each PodCliqueSet that exists, with the queue of its PodGroup; empty for Volcano's default queue.
 const LIVE: [(&str, &str); 3] = [("by-set", "open"), (BY_CLIQUES, "open"), ("by-nobody", "")];
 const BY_CLIQUES: &str = "by-cliques";
 
@@ -120,7 +121,7 @@ fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
             WRONG_QUEUE,
             format!("PodGroup of PodGang {}: queue is {queue_found}, want {queue:?}", gang.name),
         )
-        .shown_by_object("it", found)
+        .shown_by_object("the PodGroup", found)
     })
 }
 
