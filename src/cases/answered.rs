@@ -1,4 +1,4 @@
-//! Test helper: every admission attempt gets the expected response, except for the ones listed.
+//! Test helper: answers each admission attempt as expected, except for the attempts in `overrides`.
 
 use conformance_facts::attempts::{Attempt, Wanted};
 use conformance_history::SharedMark;

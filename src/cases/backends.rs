@@ -1,4 +1,4 @@
-//! Admission attempts that differ between backends, one `admission.rs` per scheduler.
+//! Admission attempts that differ between backends. Each scheduler has its attempts in an `admission.rs`.
 
 use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_driver::admission_attempts::{clique, template};
@@ -10,7 +10,7 @@ use crate::prelude::*;
 pub(crate) struct Backend {
     pub(crate) targets: &'static [Target],
     pub(crate) switch_to_it: Attempt,
-    /// What is specific to this backend; `None` for a profile of type External, which has no rules.
+    /// The rules of this backend; `None` for a profile of type External, which has no rules.
     pub(crate) own: Option<Own>,
 }
 
@@ -19,7 +19,8 @@ pub(crate) struct Own {
     pub(crate) levels: &'static [Level],
     /// The CRD that the backend requires (ADM-18); `None` if it requires an API of Kubernetes instead.
     pub(crate) crd: Option<Crd>,
-    /// A new PodCliqueSet for the backend while it is disabled (ADM-23); `None` if it cannot be disabled.
+    /// Creates a PodCliqueSet of the backend while the backend is disabled (ADM-23); `None` if it cannot be
+    /// disabled.
     pub(crate) disabled: Option<Attempt>,
 }
 
@@ -33,8 +34,8 @@ impl Own {
 pub(crate) struct Rules {
     /// Attempts on this backend's PodCliqueSet, each with the clause that demands the rule.
     pub(crate) own: &'static [(&'static str, Attempt)],
-    /// Other backends' rules that do not apply to this backend's PodCliqueSets, nor to those of an unknown
-    /// scheduler.
+    /// Attempts that break rules of other backends. These rules do not apply to PodCliqueSets of this backend
+    /// or of an unknown scheduler.
     pub(crate) others: &'static [Attempt],
     pub(crate) elsewhere: &'static [Attempt],
     pub(crate) targets_without: &'static [Target],
@@ -51,7 +52,7 @@ pub(crate) fn of(target: Target) -> Option<&'static Backend> {
     BACKENDS.into_iter().find(|backend| backend.targets.contains(&target))
 }
 
-/// Undecided (`NotReached`) for a target without an entry or without rules.
+/// Returns `NotReached`, which leaves the clause undecided, for a target without an entry or without rules.
 pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     let own = of(target).and_then(|backend| backend.own.as_ref());
     own.ok_or_else(|| Broken::NotReached(format!("no admission rules of {target} are known")))
@@ -72,7 +73,7 @@ pub(crate) const fn without_crd(says: &'static [&'static str]) -> Attempt {
     refused("a gang without the CRD", says, |_| {})
 }
 
-/// 8 standalone cliques in addition to the one in the scaling group's only replica.
+/// Adds 8 standalone cliques to the clique in the scaling group's only replica.
 pub(crate) fn nine_podgroups(pcs: &mut Value) {
     pcs["metadata"]["annotations"][names::GANG_SCOPE] = "PodGroup".into();
     let first = clique(pcs, 0).clone();

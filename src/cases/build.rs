@@ -1,11 +1,12 @@
-//! The build script of every suite, and of the observations: registers each file with a `CASE` or an
-//! `OBSERVATION`. `aon/one_clique_too_large.rs` becomes the case `aon/one-clique-too-large`.
+//! The build script of every suite and of the observations. It registers each file that defines a `CASE` or
+//! an `OBSERVATION`. For example, `aon/one_clique_too_large.rs` becomes the case `aon/one-clique-too-large`.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-/// The constant of a file, its type, and the name of the list. A crate has one of these lists.
+/// The constant that a file defines, its type, and the name of the list of all these constants. A crate has
+/// one of these lists.
 const REGISTERED: [(&str, &str, &str); 2] =
     [("CASE", "Case", "CASES"), ("OBSERVATION", "Observation", "OBSERVATIONS")];
 

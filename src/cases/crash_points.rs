@@ -3,10 +3,11 @@ use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 
-/// Number of PodCliqueSets whose operator is killed, in a run that does not try every crash point.
+/// A run that does not try every crash point kills the operator for this many PodCliqueSets.
 pub(crate) const KILLED_SETS: usize = 2;
 
-/// For each PodCliqueSet and step; `writes` is the undisturbed number of writes per step.
+/// For each PodCliqueSet and step, the write after which the operator is killed, if any. `writes` is the
+/// number of writes per step without a kill.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     if test.test_cluster.thorough.every_crash_point {
         every(writes)
@@ -15,7 +16,8 @@ pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option
     }
 }
 
-/// Whether to run a long part: always if every crash point is requested, otherwise with every second seed.
+/// Whether this run includes the long part `what`: always with every crash point, otherwise with half of the
+/// seeds.
 pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
     let thorough = test.test_cluster.thorough;
     let chance = Sha256::digest(format!("{}/{what}", thorough.seed));
@@ -26,7 +28,7 @@ pub(crate) fn writes_of(test: &TestContext) -> Match {
     Match::writes().in_namespace(&test.namespace)
 }
 
-/// A fault proxy applies the n-th write, and the response never arrives.
+/// A proxy forwards the operator's n-th write and withholds the response.
 pub(crate) struct Crash<'a> {
     proxy: &'a ProxyHandle,
     halt: RuleId,
@@ -38,7 +40,8 @@ impl<'a> Crash<'a> {
         Ok(Self { proxy, halt: proxy.add(rule.nth(n))? })
     }
 
-    /// If `end` completes first, the step took fewer writes, and nothing is killed.
+    /// Returns false if `end` completes before the n-th write. The step then needs fewer writes, and the
+    /// operator is not killed.
     pub(crate) async fn is_reached_before(
         &self,
         end: impl Future<Output = Result<(), Stop>>,

@@ -1,5 +1,5 @@
-//! Common network and API server faults for an operator. Each ends after a number of requests, so that an
-//! operator that retries reaches the undisturbed end state.
+//! Network and API server faults for an operator. Each fault ends after a few requests, so an operator that
+//! retries reaches the same end state as without faults.
 
 use conformance_expect::schedulers;
 use conformance_history::Kind;
@@ -10,7 +10,7 @@ use crate::prelude::*;
 
 marks! {
     DISTURBED = "the operator disturbed";
-    /// Held watches end with 410 Gone: `{"watches"}`.
+    /// The proxies ended the held watches with 410 Gone: `{"watches"}`.
     pub(crate) BROKEN_OFF = "watches broken off";
 }
 
@@ -66,7 +66,8 @@ pub(crate) fn scheduler_parts(test: &TestContext) -> Result<Vec<Part>, Stop> {
     Ok(test.local()?.spec().parts_of(test.target.scheduler()).collect())
 }
 
-/// Restarts each part of the scheduler behind a proxy. Canaries are not affected.
+/// Restarts each part of the scheduler behind a proxy. The proxy applies `action` to watch events about gang
+/// resources called `name`. Canaries are not affected.
 pub(crate) async fn proxy_gang_resource_watches(
     test: &TestContext,
     name: &str,
@@ -101,7 +102,7 @@ fn watches_of(test: &TestContext, kind: &Kind) -> Match {
     }
 }
 
-/// The watches of programs on pods and gang resources, held at their next event about an object of the case.
+/// Watches on pods and gang resources. Proxies hold them at the next event about an object of the case.
 pub(crate) struct HeldWatches {
     proxies: Vec<ProxyHandle>,
     holds: Vec<(ProxyHandle, RuleId)>,
@@ -131,7 +132,8 @@ impl HeldWatches {
                         action,
                     ))
                 };
-                // In this order, an event is held first. It then ends the watch.
+                // The proxy applies the rules in this order: it first holds an event, and then ends the watch
+                // with it.
                 let hold = add("held", Action::HoldEvents { others_pass: false })?;
                 let end = add("broken", Action::BreakWatch { code: 410 })?;
                 self.holds.push((proxy.clone(), hold));
@@ -141,17 +143,19 @@ impl HeldWatches {
         Ok(())
     }
 
-    /// The program lists again, and never receives what happened since [`hold`](Self::hold).
+    /// Ends the held watches. The programs list again and never receive the events since
+    /// [`hold`](Self::hold).
     pub(crate) async fn break_off(&self, test: &TestContext) -> Result<(), Stop> {
         let held = |rules: usize| {
             self.holds.iter().take(rules).map(|(proxy, rule)| proxy.applied(*rule)).sum::<u64>()
         };
-        // The first rules are about pods. Without a held event about a pod, its deletion could still arrive.
+        // `holds` starts with the rules about pods. As long as no pod event is held, a pod's deletion could
+        // still arrive.
         let of_pods = self.proxies.len();
         let awaited = Awaited::of_harness("a watch held at an event about a pod");
         test.poll_until(awaited, REACTION, || async { Ok((held(of_pods) > 0).then_some(())) }).await?;
         test.mark(BROKEN_OFF, json!({"watches": held(self.holds.len())}));
-        // A released rule still applies to the event that is held, and to no later one.
+        // A released rule still applies to the held event, but to no later event.
         for (proxy, rule) in self.breaks.iter().chain(&self.holds) {
             proxy.release(*rule);
         }

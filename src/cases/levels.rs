@@ -20,8 +20,9 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// The attempt on a target, depending on what its operator declares: a required level that is not
-    /// honoured is refused (ADM-09), and a preferred one without effect is refused or reported (ADM-17).
+    /// Returns the attempt with the answer that the target's features demand. A required level that the
+    /// target does not honour must be refused (ADM-09). A preferred level without effect must be refused or
+    /// reported in a warning (ADM-17).
     pub(crate) fn on(&self, target: Target) -> Attempt {
         let &Level { title, edit, required, preferred } = self;
         let lacks_any = |features: &[Feature]| features.iter().any(|feature| !target.declares(*feature));
@@ -41,7 +42,7 @@ impl Level {
     }
 }
 
-/// What a warning about a preferred level must name: the field, or the level of these attempts.
+/// A warning about a preferred level must contain the name of the field or of the level.
 pub(crate) const PREFERENCE: &[&str] = &["preferred|host"];
 
 const fn required_level(title: &'static str, required: &'static [Feature], edit: fn(&mut Value)) -> Level {
@@ -94,7 +95,7 @@ pub(crate) const PREFERRED_AND_REQUIRED: Level = Level {
     preferred: &[TopologyPreferred],
 };
 
-/// The levels of a backend that may honour one on the PodCliqueSet, on a scaling group and on a clique.
+/// For a backend that can honour a level of the PodCliqueSet, of a scaling group and of a clique.
 pub(crate) const EVERY_PLACE: &[Level] = &[
     REQUIRED,
     OF_A_GROUP,

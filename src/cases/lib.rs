@@ -1,5 +1,6 @@
-//! The suite of PodCliqueSets: a case is one `.rs` file and its manifest, in a folder per group of clauses.
-//! The build script registers it under the name of its file; it also needs a `mod` line.
+//! The conformance cases for PodCliqueSets. Each case is one `.rs` file and one manifest, in the folder of
+//! its group of clauses. The build script registers each case under the path of its file. A new case also
+//! needs a `mod` line.
 
 mod adm;
 #[cfg(test)]
@@ -104,7 +105,7 @@ mod tests {
         documents.into_iter().filter(|document| document["kind"] == "PodCliqueSet")
     }
 
-    /// A fault is found where it happens to matter, so several cases and groups need each feature.
+    /// A fault shows only in some situations, so many cases in many groups must have each feature.
     #[test]
     fn every_clique_is_enriched_and_each_feature_occurs_in_many_cases() {
         let mut cases: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -127,12 +128,13 @@ mod tests {
         }
     }
 
-    /// The size of pods decides how long a run takes. With all features in every clique, a pod grew by 3900
-    /// bytes, and a default run took 90 % more processor time. Weighted by the versions of each case's pods,
-    /// today's features add 180 bytes (4.2 %).
+    /// Larger pods make a run longer. When every clique had all features, a pod grew by 3900 bytes, and a
+    /// default run took 90 % more processor time. Today's features add 180 bytes (4.2 %), weighted by the
+    /// versions of each case's pods.
     #[test]
     fn enriched_pods_are_little_larger() {
-        /// What the operator and the API server add to each container: variables, defaults and a status.
+        /// Bytes that the operator and the API server add to each container: environment variables, defaults,
+        /// status.
         const OF_CONTAINER: usize = 600;
         let size = |clique: &Value| {
             let pod = &clique["spec"]["podSpec"];

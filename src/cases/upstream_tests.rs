@@ -1,4 +1,5 @@
-//! The map from upstream's e2e tests to clauses and cases, and its page, which `UPDATE_DOCS=1` writes.
+//! Tests of the map from upstream's e2e tests to clauses and cases. With `UPDATE_DOCS=1`, they write its
+//! page.
 
 use std::fmt::Write as _;
 use std::path::Path;
