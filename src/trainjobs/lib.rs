@@ -1,6 +1,6 @@
-//! TrainJobs of the Kubeflow Trainer (`trainjobs`). `steps` are what a case does with TrainJobs, and `checks`
-//! what it decides. `train_job` has the pods that a TrainJob should have, and `schedulers` what differs
-//! between schedulers.
+//! The suite `trainjobs`, about TrainJobs of the Kubeflow Trainer. `steps` creates TrainJobs and waits for
+//! their pods. `checks` decides clauses. `train_job` calculates the pods that a TrainJob should have.
+//! `schedulers` contains the differences between schedulers.
 
 mod checks;
 mod prelude;

@@ -1,4 +1,4 @@
-//! What differs between schedulers: how a runtime requests a gang, and how pods join it.
+//! The differences between schedulers: how a runtime requests a gang, and how pods join it.
 
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;
@@ -8,12 +8,13 @@ use conformance_expect::schedulers::{self, volcano};
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-/// Annotation of a case's runtime: the level, as node label key, in whose domain a TrainJob must fit. The
-/// harness translates it for each scheduler.
+/// An annotation of the runtime in a manifest, with the node label key of a topology level. A TrainJob must
+/// be bound in one domain of this level. The harness translates the annotation for each scheduler.
 const REQUIRED_LEVEL: &str = "conformance.grove.io/required-level";
 
-/// Assigns a runtime to the target's scheduler, with the policy by which the trainer creates a gang for it,
-/// if it can. A policy in the manifest takes precedence; `null` there means no policy.
+/// Assigns a runtime to the target's scheduler. If the trainer can create gangs for this scheduler, the
+/// runtime also gets the policy for them. A policy in the manifest takes precedence; `null` there means no
+/// policy.
 pub(crate) fn claim(runtime: &mut Value, target: Target) {
     let level = runtime["metadata"]["annotations"][REQUIRED_LEVEL].as_str().map(str::to_owned);
     let spec = &mut runtime["spec"];
@@ -47,16 +48,16 @@ pub(crate) fn claim(runtime: &mut Value, target: Target) {
     }
 }
 
-/// The gang resource of the trainer that a pod joins.
+/// The name of the trainer's gang resource that a pod joins.
 pub(crate) fn joined<'a>(target: Target, pod: Pod<'a>) -> Option<&'a str> {
     if target.scheduler() == Scheduler::VOLCANO {
-        // The trainer writes only the older annotation.
+        // The trainer writes only the older of Volcano's two annotations.
         return pod.0["metadata"]["annotations"][volcano::GROUP_NAME].as_str();
     }
     schedulers::of(target).named_by(pod)
 }
 
-/// KAI's podgrouper sets the membership of a pod after its creation.
+/// Whether the scheduler considers a pod. KAI does so only after its podgrouper has added the pod to a gang.
 pub(crate) fn considers(target: Target, pod: Pod<'_>) -> bool {
     target.scheduler() != Scheduler::KAI || schedulers::of(target).named_by(pod).is_some()
 }

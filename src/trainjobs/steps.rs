@@ -22,8 +22,8 @@ pub(crate) trait TrainJobSteps {
 
     async fn until_bound_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
-    /// Waits until `count` pods of a TrainJob are bound. The scheduler has already tried them, so the limit
-    /// is that of one retry ([`TestContext::limit_of_next_try`]).
+    /// Waits until `count` pods of a TrainJob are bound. The scheduler has already tried them, so the time
+    /// limit is that of one retry ([`TestContext::limit_of_next_try`]).
     async fn until_tried_again(
         &self,
         clause: &'static str,
@@ -106,8 +106,8 @@ impl TrainJobSteps for TestContext {
     }
 }
 
-/// Waits until the trainer's webhook knows the runtime of a TrainJob. The webhook reads from a watch that
-/// may lag, and refuses TrainJobs of an unknown runtime. The actual request returns any other refusal.
+/// Waits until the trainer's webhook knows the runtime of a TrainJob. The webhook reads from a watch that may
+/// lag, and refuses TrainJobs of an unknown runtime. The caller's create request returns any other refusal.
 async fn until_runtime_known(test: &TestContext, train_job: &Value, runtime: &str) -> Result<(), Stop> {
     let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
     test.poll_until(known, limits::REACTION, || async {

@@ -23,7 +23,7 @@ pub(crate) struct ReplicatedJob {
     pub replicas: usize,
     /// Pods per Job at a time.
     pub parallelism: usize,
-    /// Whether it is created only after another replicated Job has made progress.
+    /// Whether JobSet creates the Job only after another replicated Job has made progress.
     pub waits: bool,
     pub gpus: usize,
 }
@@ -59,7 +59,7 @@ impl TrainJob {
         self.jobs.iter().any(|job| job.waits)
     }
 
-    /// The units: the TrainJob if all its pods are bound together, otherwise each replicated Job.
+    /// The units that are bound whole: the TrainJob if `is_atomic`, otherwise each replicated Job.
     pub(crate) fn units(&self, is_atomic: bool) -> Vec<TrainUnit> {
         let unit = |jobs: &[ReplicatedJob]| TrainUnit {
             train_job: self.name.clone(),

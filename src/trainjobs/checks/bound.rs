@@ -1,4 +1,4 @@
-//! Which pods of a TrainJob are bound, where, and why not.
+//! Checks of bindings: which pods of a TrainJob are bound, where, and what is reported about unbound pods.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,8 @@ pub(crate) fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     }))
 }
 
-/// Checks until the entry `until`, or the end if `None`. Returns `NotReached` if a unit never had pods.
+/// No pod of the units was bound before the entry `until`, or before the end if `None`. Returns `NotReached`
+/// if a unit never had pods.
 pub(crate) fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let mut violations = Vec::new();
@@ -99,7 +100,7 @@ fn units_of_each(history: &History, names: &[&str]) -> Result<Vec<Vec<TrainUnit>
     names.iter().map(|name| units(history, name)).collect()
 }
 
-/// The replicated Jobs of a TrainJob that do not wait for another one are bound whole (TRN-13).
+/// The replicated Jobs of a TrainJob that do not wait for another Job are bound whole (TRN-13).
 pub(crate) fn first_stage_is_whole(history: &History, live: &Live, name: &str) -> Ruling {
     let train_job = train_job(history, name)?;
     let waits = train_job.jobs.iter().map(|job| job.waits);
@@ -145,7 +146,7 @@ pub(crate) fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling 
     placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
 }
 
-/// The Jobs may be in different domains (TRN-20).
+/// Each replicated Job was bound in one domain of a level. The Jobs may be in different domains (TRN-20).
 pub(crate) fn each_job_in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     all(train_job(history, name)?
         .units(false)

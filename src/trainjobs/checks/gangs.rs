@@ -15,7 +15,7 @@ pub(crate) const WRONG_NUMBER_OF_PODGROUPS: Code = Code::new("wrong-number-of-po
 pub(crate) const WRONG_PODGROUP: Code = Code::new("wrong-podgroup");
 pub(crate) const NO_MEMBER: Code = Code::new("no-member");
 
-/// One of these, as the target creates them:
+/// The TrainJob has the gang resources that its target creates, one of these:
 ///
 /// - one tree from KAI's podgrouper
 /// - one gang per Job from the Job controller
@@ -31,8 +31,8 @@ pub(crate) fn is_its_gang(history: &History, name: &str) -> Ruling {
     }
 }
 
-/// KAI's podgrouper created exactly one PodGroup for a TrainJob: a tree of its replicated Jobs, which its
-/// pods name when they are bound (TRN-02).
+/// KAI's podgrouper created exactly one PodGroup for a TrainJob: a tree of its replicated Jobs. Each pod
+/// names this PodGroup when it is bound (TRN-02).
 pub(crate) fn is_one_tree(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let job_set =
@@ -171,7 +171,7 @@ pub(crate) fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// At the end there are no more PodGroups than units (TRN-12).
+/// At the end, a TrainJob has at most one PodGroup per unit (TRN-12).
 pub(crate) fn has_one_gang_each(history: &History, name: &str) -> Ruling {
     let (units, end) = (units(history, name)?.len(), history.end());
     let found: Vec<_> = pod_groups(history, &end).map(|group| text(&group["metadata"]["name"])).collect();

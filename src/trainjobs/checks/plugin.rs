@@ -18,7 +18,7 @@ const LABEL_LOST: Code = Code::new("label-lost");
 const GANG_CREATED_BY_TRAINER: Code = Code::new("gang-created-by-trainer");
 const FORBIDDEN: Code = Code::new("forbidden");
 
-/// The pods of a TrainJob as created. Returns `NotReached` if it never had all its pods.
+/// The pods of a TrainJob as they were created. Returns `NotReached` if some of its pods were never created.
 fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>, Broken> {
     let wanted = train_job(history, name)?.pods();
     let pods: Vec<_> = history

@@ -1,5 +1,5 @@
-//! A running TrainJob is deleted. Another of the same name is submitted and runs. Then it is deleted, and its
-//! runtime too.
+//! A running TrainJob is deleted. A second TrainJob of the same name is submitted and runs. Then the second
+//! TrainJob and its runtime are deleted.
 
 use crate::prelude::*;
 

@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each: one runs, two wait. A waiting one is deleted,
-//! then the running one.
+//! 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each: one runs, two wait. A waiting TrainJob is
+//! deleted, then the running TrainJob.
 
 use crate::prelude::*;
 

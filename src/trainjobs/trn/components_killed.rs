@@ -1,7 +1,7 @@
-//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. While it waits, each component that
-//! creates or schedules it is killed and restarted; then 4 nodes join. For a second such TrainJob, JobSet
-//! creates one Job, and a fault proxy holds the request for the other, so half of it exists. Each component
-//! is killed once more, JobSet last.
+//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. While the TrainJob waits, the case kills
+//! and restarts each component that creates or schedules it. Then 4 nodes join. A second TrainJob has two
+//! Jobs: JobSet creates one of them, and a proxy holds the request for the other, so half of the TrainJob
+//! exists. The case kills each component once more, JobSet last.
 
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb, When};
@@ -40,7 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, held) = test.proxy(Part::JOB_SET, |proxy| proxy.add(second_job)).await?;
     let half = test.submit_train_job(HALF).await?;
     test.until_applied(&proxy, held, 1, "the request for the second Job held", limits::REACTION).await?;
-    // The proxy sees the second request before the watch delivers the first Job.
+    // The proxy may see the second request before the watch delivers the first Job.
     test.until(Awaited::of_harness("the first Job created"), limits::REACTION, |live| {
         live.of("Job").any(|job| checks::is_job_of(job, HALF))
     })

@@ -1,6 +1,6 @@
-//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 that is created once the
-//! initializer has succeeded. The harness ends the initializer, because pods on simulated nodes run
-//! indefinitely.
+//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 pods. The trainer's pods are
+//! created once the initializer has succeeded. The harness ends the initializer, because pods on simulated
+//! nodes run indefinitely.
 
 use crate::prelude::*;
 

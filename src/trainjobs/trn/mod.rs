@@ -21,8 +21,8 @@ pub(crate) mod second_job_short;
 pub(crate) mod suspended;
 pub(crate) mod volcano_queue;
 
-/// A TrainJob with an unmet need is not bound at all until the barrier (TRN-03), and reports why (TRN-19). At
-/// the end, when nothing is missing, it is bound whole (TRN-18).
+/// While a TrainJob lacks nodes or a queue, none of its pods is bound before the barrier (TRN-03), and the
+/// reason is reported (TRN-19). At the end, the TrainJob lacks nothing and is bound whole (TRN-18).
 fn waits_until_it_fits(history: &History, train_job: &str) -> Vec<Finding> {
     vec![
         finding(TRN_03, || {

@@ -1,13 +1,13 @@
-//! Racks a and b of one node x 8 GPUs, rack c of 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs each,
-//! one after the other. The first must be in one rack: c has room. The second must too: 2 nodes are free, but
-//! in two racks. The third has no constraint and uses those two nodes.
+//! Racks a and b have one node x 8 GPUs, rack c has 2 nodes x 8 GPUs; three TrainJobs of 2 pods x 8 GPUs
+//! each, submitted one after the other. The first requires one rack, and c has room. The second also requires
+//! one rack, but the 2 free nodes are in two racks. The third has no constraint and uses these two nodes.
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A TrainJob that requires one rack is bound in one or waits")
     .clauses(&[TRN_05, TRN_14])
     .nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")])
-    // TRN-14 also applies to other targets, but their TrainJobs have no racks.
+    // TRN-14 also applies to other targets, but their TrainJobs cannot require a rack.
     .with_feature(Feature::TopologyRequired);
 
 const TOGETHER: &str = "together";

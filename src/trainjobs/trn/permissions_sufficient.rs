@@ -1,5 +1,5 @@
-//! The lifecycle of a TrainJob; then the audit log shows what the API server denied to the trainer, JobSet
-//! and the plugin.
+//! A TrainJob is created, suspended and deleted. Then the audit log shows which requests of the trainer,
+//! JobSet and the plugin the API server denied.
 
 use crate::prelude::*;
 

@@ -1,5 +1,5 @@
-//! A TrainJob runs when the plugin is stopped. Another is submitted while the plugin is down, and again once
-//! it is restarted.
+//! A TrainJob runs when the plugin is killed. A second TrainJob is submitted while the plugin is down, and
+//! again once the plugin is restarted.
 
 use conformance_check::admission::left_nothing;
 use conformance_facts::attempts::unanswered;
@@ -18,7 +18,7 @@ const RUNS: &str = "runs";
 const LATER: &str = "later";
 const QUEUE: &str = "team-a";
 
-marks! { BACK = "the plugin is back"; }
+marks! { BACK = "the plugin is ready again"; }
 
 const AWAY: &[Attempt] = &[unanswered("a TrainJob without the plugin", &["trainer-kai-plugin"], |_| {})];
 

@@ -1,5 +1,5 @@
-//! Four TrainJobs of two replicated Jobs each. Their runtimes set the queue to a name, to an empty string, to
-//! nothing, or have no KAI policy at all.
+//! Four TrainJobs of two replicated Jobs each. The policy of the first runtime names a queue, that of the
+//! second an empty queue, and that of the third none. The fourth runtime has no KAI policy.
 
 use crate::prelude::*;
 

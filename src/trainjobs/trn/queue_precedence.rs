@@ -5,7 +5,7 @@
 use crate::checks::QUEUE;
 use crate::prelude::*;
 
-/// The queue of a PodGroup is only visible where KAI runs.
+/// On targets without KAI, no PodGroup has a queue, so only the pods' label is checked.
 pub(crate) const CASE: Case = case!("A TrainJob's own queue overrides the policy's queue and KAI's default")
     .clauses(&[TRN_06, TRN_21])
     .nodes(&[nodes(3).gpus(1)]);

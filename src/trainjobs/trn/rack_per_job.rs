@@ -1,5 +1,5 @@
 //! Racks a and b of 2 nodes x 8 GPUs; a TrainJob of two replicated Jobs of 2 pods x 8 GPUs each. Each Job
-//! must be in one rack, and no rack has room for both.
+//! requires one rack, and no rack has room for both Jobs.
 
 use crate::prelude::*;
 

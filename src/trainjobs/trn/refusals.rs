@@ -1,5 +1,5 @@
-//! Variations of a training runtime with a KAI queue, each refused, admitted with a warning, or admitted
-//! without one; and TrainJobs, one of them with a runtime that does not exist.
+//! Variations of a training runtime with a KAI queue. Each must be refused, admitted with a warning, or
+//! admitted without a warning. Also two TrainJobs, one of them with a runtime that does not exist.
 
 use conformance_check::admission::{left_nothing, refusals_contain_words};
 
@@ -64,7 +64,7 @@ const OF_RUNTIMES: &[Attempt] = &[
     }),
 ];
 
-/// A field of the trainer's other gang policy, which KAI's does not have.
+/// Adds a field that the trainer's coscheduling policy has, but its KAI policy does not.
 fn add_unknown_field(runtime: &mut Value) {
     policy(runtime)["kaiScheduler"]["scheduleTimeoutSeconds"] = 60.into();
 }

@@ -1,5 +1,5 @@
-//! 2 nodes x 8 GPUs; a TrainJob whose first replicated Job has 1 pod x 8 GPUs, and its second 2: only the
-//! first fits.
+//! 2 nodes x 8 GPUs; a TrainJob whose first replicated Job has 1 pod x 8 GPUs, and whose second has 2 such
+//! pods: only the first Job fits.
 
 use crate::prelude::*;
 

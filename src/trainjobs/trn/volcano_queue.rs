@@ -1,5 +1,5 @@
-//! 2 nodes x 1 GPU; two TrainJobs of 1 pod x 1 GPU with one runtime, which names a queue. The second names
-//! another queue in a patch.
+//! 2 nodes x 1 GPU; two TrainJobs of 1 pod x 1 GPU with one runtime, which names a queue. The second TrainJob
+//! names another queue in its patch of the runtime.
 
 use crate::prelude::*;
 
