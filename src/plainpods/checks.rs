@@ -105,7 +105,8 @@ pub(crate) fn one_of(history: &History, names: &[&str]) -> Ruling {
     all(never_bound.chain([wrong_number, passed_before(history, room_available)]))
 }
 
-/// Returns `NotReached` if pods of the deleted gang still exist (AIC-04).
+/// After the running gang was deleted, another gang runs in its capacity (AIC-04). Returns `NotReached` if
+/// pods of the deleted gang still exist.
 pub(crate) fn another_runs_in_freed_capacity(history: &History, names: &[&str]) -> Ruling {
     precondition("AIC-03", one_of(history, names))?;
     let (deleted, _) = history.reached(SharedMark::Deleted)?;

@@ -1,6 +1,6 @@
-//! Plain pods without an operator, as the AI conformance programme requires their gang scheduling
-//! (`ai-conformance`). The harness creates each gang with the scheduler's own gang resource. `steps` are what
-//! a case does with gangs, and `checks` what it decides.
+//! The suite `ai-conformance`, about gangs of plain pods without an operator, as the AI conformance programme
+//! requires them. The harness creates each gang with the scheduler's own gang resource. `steps` creates gangs
+//! and waits for their pods. `checks` decides clauses.
 
 mod aic;
 mod checks;
@@ -31,7 +31,7 @@ pub static SUITE: Suite = Suite {
         clauses: |_| INVARIANTS.map(|(clause, _)| clause).to_vec(),
         broken: |history, _| invariants::violated(INVARIANTS.map(|(clause, check)| (clause, check(history)))),
     },
-    // Not measured.
+    // The cases of this suite are not measured.
     usual_seconds: "",
     quick: "",
 };

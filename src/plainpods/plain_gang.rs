@@ -12,7 +12,8 @@ pub(crate) struct PlainGang {
 }
 
 impl PlainGang {
-    /// The gang of this pod; its size is in an annotation and defaults to 1.
+    /// The gang that a pod of a manifest describes. An annotation of the pod states the size; the default is
+    /// 1.
     pub(crate) fn of(pod: &Value) -> Self {
         let pods = text(&pod["metadata"]["annotations"][names::GANG_SIZE]).parse();
         Self { name: name(pod).to_owned(), pods: pods.unwrap_or(1) }

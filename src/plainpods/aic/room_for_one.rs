@@ -1,4 +1,4 @@
-//! 3 nodes x 8 GPUs; two gangs of 2 plain pods x 8 GPUs each: room for one. Then the running one is deleted.
+//! 3 nodes x 8 GPUs; two gangs of 2 plain pods x 8 GPUs each: room for one. Then the running gang is deleted.
 
 use crate::prelude::*;
 
