@@ -14,7 +14,7 @@ pub(crate) enum Action {
     ScaleOut,
     ScaleIn,
     ScaleBelowMinimum,
-    /// For a PodCliqueSet, it is created again afterwards.
+    /// A deleted PodCliqueSet is created again.
     Delete,
     Fail,
     Evict,
@@ -83,9 +83,7 @@ impl TryFrom<String> for Decision {
             ("drawn", true) => Ok(Self::Drawn),
             ("refused", false) => Ok(Self::Refused),
             ("left out", false) => Ok(Self::LeftOut),
-            _ => {
-                Err(format!("{text:?} is no decision: expected drawn, or refused or left out with a reason"))
-            }
+            _ => Err(format!("unknown decision {text:?}: write drawn, refused: REASON or left out: REASON")),
         }
     }
 }
@@ -138,7 +136,7 @@ pub(crate) fn drawn() -> Vec<Cell> {
 mod tests {
     use super::*;
 
-    /// [`Action::Drain`] is the last one.
+    /// [`Action::Drain`] is the last action.
     const ACTIONS: usize = Action::Drain as usize + 1;
 
     #[test]

@@ -1,5 +1,5 @@
-//! The checks of a generated workload: after each operation the PodCliqueSet matches the calculation, and the
-//! operation changed no other objects. The runner checks invariants in every case.
+//! The checks of a generated workload. After each operation, the PodCliqueSet must match the calculated
+//! state, and the operation must have changed no other objects. The runner checks invariants in every case.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ use crate::workload::{ConstrainedPart, GeneratedWorkload, LossCause, Moment, Ope
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 const EDIT_STAYED: Code = Code::new("edit-stayed");
 
-/// The clauses that a workload can decide: those of its shape and of its operations. If admission must refuse
-/// it, only those about the answer.
+/// The clauses that a workload can decide. They follow from its shape and its operations. If admission must
+/// refuse the workload, only clauses about the answer remain.
 pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
     match refused_name(&workload.pcs) {
         Some(Refusal::SameName(_)) => return vec!["ADM-15", "ADM-24"],
@@ -102,7 +102,7 @@ pub(crate) fn check(history: &History) -> Vec<Finding> {
     let Some(workload) = workload else { return Vec::new() };
     let pcs = workload.name();
     let checks = Checks { history, pcs };
-    // The driver omitted what the target does not declare.
+    // The driver omitted the operations and constraints that the target does not declare.
     let decided = clauses(&workload.clone().restricted_to(history.header.target));
     let is_refused = answer(history).is_some_and(|reply| reply.is_refused());
     let ruling = |clause: &'static str| {
@@ -142,7 +142,7 @@ fn is_above_gang_resources(kind: &Value) -> bool {
     kind == "PodCliqueSet" || kind == "PodGang"
 }
 
-/// At the end of a history, the field that was edited has its former value, and no pod was harmed.
+/// At the end of a history, the edited field has its former value, and no pod was deleted or moved.
 fn edit_is_reverted(history: &History, edited: usize, mark: &Mark) -> Ruling {
     let [kind, name, pointer] = ["kind", "name", "pointer"].map(|field| text(&mark.detail[field]));
     let (live, before) = (history.end(), &mark.detail["before"]);
@@ -175,7 +175,7 @@ impl Checks<'_> {
             }),
             "GANG-23" => self.at_each_convergence(|_, live, _| gang_resources::have_owners(live)),
             "GANG-10" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
-                // If an operation scales twice, the second time counts.
+                // If an operation scales twice, only the second scaling is checked.
                 let mut others = history.marks(SharedMark::Scaled);
                 if others.any(|(other, _)| other > scaled && other < until) {
                     return Ok(());
@@ -207,7 +207,7 @@ impl Checks<'_> {
                 if is_deleted || history.marks(EDITED).next().is_some() {
                     return Ok(());
                 }
-                Err(Broken::NotAsked("the gang resources have no such part".into()))
+                Err(Broken::NotAsked("the gang resources lack the part to edit".into()))
             }
             "AON-01" | "AON-03" => self.at_each_convergence(|_, live, all| {
                 binding::all(live, all)?;
@@ -310,7 +310,8 @@ impl Checks<'_> {
         self.where_converged(|_| true, check)
     }
 
-    /// Later objects have the same names, because they belong to a new PodCliqueSet.
+    /// Applies a check only before the PodCliqueSet is deleted. Later objects have the same names, but belong
+    /// to a new PodCliqueSet.
     fn before_deletion(&self, check: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
         let is_pcs = |mark: &Mark| mark.detail["kind"] == "PodCliqueSet" && mark.detail["name"] == self.pcs;
         let deleted = self.history.marks(SharedMark::Deleted).find(|(_, mark)| is_pcs(mark));

@@ -1,8 +1,8 @@
-//! Draws a workload for each drawn cell of the table of actions. The seeds are a range of their own, so the
-//! workloads of other seeds stay the same.
+//! Creates a workload for each cell of `actions.yaml` that is `drawn`. These workloads have their own range
+//! of seeds, so the workloads of other seeds do not change.
 //!
-//! Shapes have a large clique, groups of several members, minimums above 1, and names of which one is the
-//! beginning of another.
+//! Shapes have a large clique, groups of several members, minimums above 1, and names that are prefixes of
+//! other names.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::expected_state::{ExpectedState, Scalable};
 use crate::surroundings::Surroundings;
 use crate::workload::{EditedPart, GeneratedWorkload, LossCause, Moment, Operation, TemplateField};
 
-/// Consecutive seeds have consecutive cells of the table.
+/// Consecutive seeds use consecutive cells of the table.
 pub(crate) const SEEDS: Range<u64> = 1_000_000..2_000_000;
 
 /// Room for a clique of 12 pods and two groups.
@@ -45,7 +45,7 @@ pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
     }
 }
 
-/// `None` if the PodCliqueSet is too large, or has no object for the operation.
+/// Returns `None` if the PodCliqueSet is too large, or has no object for the operation.
 fn operations(rng: &mut Rng, workload: &GeneratedWorkload, cell: Cell) -> Option<Vec<Operation>> {
     let mut state = ExpectedState::at_start(workload);
     let podgroups = state.gangs().iter().map(|gang| gang.groups.len()).max();
@@ -132,8 +132,9 @@ fn scalable(state: &ExpectedState<'_>, kind: Kind) -> Vec<Scalable> {
     state.scalable().into_iter().filter(|part| part.kind == kind).collect()
 }
 
-/// During an update, only the first clique's pods are replaced, so a pod of another clique is lost. While
-/// pending, pods of scaled PodGangs and surplus pods may still be gated, so a pod of a minimum is lost.
+/// Chooses the pod that is lost. An update replaces the first clique's pods, so another clique loses a pod
+/// then. While the gang is pending, pods of scaled PodGangs and surplus pods may still be gated, so a
+/// required pod is lost.
 fn lose_pod(
     rng: &mut Rng,
     state: &ExpectedState<'_>,
@@ -195,7 +196,7 @@ fn pcs(rng: &mut Rng, name: &str, cell: Cell) -> Value {
     if cell.action == Action::Restart || one_in(rng, 3) {
         template["cliqueStartupType"] = "CliqueStartupTypeInOrder".into();
     }
-    // If pods were replaced, the checks could take that for a gang termination.
+    // A gang termination would replace pods, which these checks do not expect, so the delay is long.
     let keeps_pods = [Action::EditLabel, Action::EditListEntry, Action::ChangeScaleConfig, Action::Restart];
     if keeps_pods.contains(&cell.action) && matches!(cell.moment, Moment::Pending | Moment::AtRest) {
         template["terminationDelay"] = "1h30m15s".into();

@@ -1,8 +1,8 @@
-//! Draws workloads with what the manifests of users have: sidecars, priorities, claims, queues, labels, names
-//! that almost collide, and nodes of several sizes. The seeds are a range of their own, so the workloads of
-//! other seeds stay the same.
+//! Creates workloads with features of user manifests: sidecars, priorities, claims, queues, labels, names
+//! that almost collide, and nodes of several sizes. These workloads have their own range of seeds, so the
+//! workloads of other seeds do not change.
 //!
-//! Each extra leaves the arithmetic decidable: any placement leaves room for the other pods.
+//! With every extra, the result can be calculated: any placement leaves room for the other pods.
 
 use std::ops::Range;
 
@@ -16,28 +16,29 @@ use crate::nodes::{ACCELERATOR, FABRIC};
 use crate::surroundings::{QUEUES, Surroundings};
 use crate::workload::{GeneratedWorkload, cliques_mut, one_rack};
 
-/// Consecutive seeds have consecutive extras, and each further extra with a probability of a quarter.
+/// Consecutive seeds get consecutive extras. Each workload also gets any other extra with a probability of a
+/// quarter.
 pub(crate) const SEEDS: Range<u64> = 2_000_000..3_000_000;
 
 const IMAGE: &str = "registry.k8s.io/pause:3.10";
-/// The priority classes that every cluster has. Cliques have another one than their PodCliqueSet.
+/// Priority classes that exist in every cluster. The class of a clique differs from that of its PodCliqueSet.
 const CLASS: &str = "system-cluster-critical";
 const CLASS_OF_CLIQUE: &str = "system-node-critical";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extra {
     Accelerators,
-    /// Pods have a claim of the manifest, a claim of their own, and a ConfigMap.
+    /// Pods mount a PersistentVolumeClaim of the manifest, an ephemeral claim and a ConfigMap.
     Claims,
     Rack,
     NodeSizes,
     /// Restartable init containers request a GPU.
     Sidecars,
-    /// Cliques and groups have names that are almost those of other objects.
+    /// Cliques and groups have names that are similar to those of other objects.
     SimilarNames,
-    /// Another PodCliqueSet of the namespace has a name that is almost that of an object.
+    /// Another PodCliqueSet in the namespace has a name that is similar to that of an object.
     Neighbor,
-    /// Two cliques lead to PodCliques of one name, so admission refuses the PodCliqueSet.
+    /// Two cliques lead to PodCliques of the same name, so admission refuses the PodCliqueSet.
     SameNames,
     /// A name has a dot, so admission refuses the PodCliqueSet.
     Dot,
@@ -70,7 +71,7 @@ impl Extra {
         matches!(self, Self::SameNames | Self::Dot)
     }
 
-    /// Adds it, and returns whether the PodCliqueSet has the parts for it.
+    /// Adds the extra. Returns false if the PodCliqueSet lacks the parts for it.
     fn add(self, rng: &mut Rng, pcs: &mut Value, surroundings: &mut Surroundings) -> bool {
         match self {
             Self::Accelerators => some_pods(rng, pcs, |pod| {
@@ -81,7 +82,8 @@ impl Extra {
             Self::Rack => {
                 let template = &mut pcs["spec"]["template"];
                 let parts = ["cliques", "podCliqueScalingGroups"].map(|key| list(&template[key]));
-                // Not every target declares constraints of parts.
+                // The constraint must be the only one, because not every target declares constraints of
+                // cliques and groups.
                 if parts.concat().iter().any(|part| part["topologyConstraint"].is_object()) {
                     return false;
                 }
@@ -160,13 +162,13 @@ pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
             }
         }
         let drawn = with_operations(&mut rng, pcs);
-        // While room is short, a scheduler may evict pods of one clique for those of another.
+        // While capacity is short, a scheduler may evict pods of one clique for pods of another.
         let begins_short = drawn.begins_short && !has_several_priorities;
         return GeneratedWorkload { begins_short, surroundings, ..drawn };
     }
 }
 
-/// Changes the pod templates of the first or of all cliques.
+/// Changes the pod template of the first clique, or of all cliques.
 fn some_pods(rng: &mut Rng, pcs: &mut Value, change: impl Fn(&mut Value)) {
     let count = if rng.bool() { 1 } else { usize::MAX };
     for clique in cliques_mut(pcs).take(count) {
@@ -203,8 +205,8 @@ fn parts(pcs: &Value) -> Option<(String, String, String)> {
     Some((group, member, text(standalone).to_owned()))
 }
 
-/// The first group becomes `w`, and a second one `w-w`. A standalone clique is named like the group, or
-/// almost like a member or a replica of it.
+/// Names the first group `w` and a second group `w-w`. A standalone clique gets the name of the group, or a
+/// name that is similar to a member or a replica of the group.
 fn similar_names(rng: &mut Rng, pcs: &mut Value) -> bool {
     let Some((_, member, standalone)) = parts(pcs) else { return false };
     let groups = pcs["spec"]["template"].get_mut("podCliqueScalingGroups").and_then(Value::as_array_mut);

@@ -1,6 +1,6 @@
-//! Creates the surroundings, submits the PodCliqueSet unless admission refuses it, performs the operations
-//! one after the other, and deletes it. Each operation starts when the PodCliqueSet has converged, or at its
-//! own moment.
+//! Creates the surroundings of a workload, and submits its PodCliqueSet unless admission refuses it. Then
+//! performs the operations one after the other, and deletes the PodCliqueSet. Each operation starts when the
+//! PodCliqueSet has converged, or at its own moment.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(crate) const WORKLOAD: MarkName = MarkName::of_case("workload");
 pub(crate) const OPERATION: MarkName = MarkName::of_case("operation");
 /// Start of an operation before the nodes have room, with the same detail.
 pub(crate) const PENDING_OPERATION: MarkName = MarkName::of_case("operation while pending");
-/// The reply of admission to a PodCliqueSet that it may have to refuse.
+/// Admission's reply to a PodCliqueSet that admission may have to refuse.
 pub(crate) const ADMISSION: MarkName = MarkName::of_case("admission asked");
 
 pub(crate) async fn drive_on_own_control_plane(test: &mut TestContext) -> Result<(), Stop> {

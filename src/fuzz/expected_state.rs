@@ -13,7 +13,7 @@ use crate::workload::{GeneratedWorkload, Moment, Operation};
 pub(crate) struct ExpectedState<'a> {
     pcs: &'a Value,
     sizes: Sizes<'a>,
-    /// Nodes that an operation added and that none has removed.
+    /// Nodes that operations have added and not removed.
     joined: u32,
     max_pods: usize,
     /// Whether the nodes still lack room for one pod.
@@ -234,7 +234,7 @@ pub(crate) struct Scalable {
     pub(crate) kind: &'static str,
     pub(crate) name: String,
     pub(crate) replicas: usize,
-    /// `minAvailable`. Operations do not scale in further, because other cases test that.
+    /// `minAvailable`. Operations do not scale below it, because other cases test that.
     pub(crate) min: u32,
 }
 

@@ -1,21 +1,21 @@
 //! Generated workloads: a PodCliqueSet and a list of operations on it, drawn from a random seed.
 //!
-//! Hand-written cases only test situations that somebody thought of. Generated workloads test others, and
-//! [`conformance_expect`] calculates the expected result. After every operation the PodCliqueSet must match
-//! it, and every invariant must be satisfied throughout.
+//! Hand-written cases test only situations that somebody thought of. Generated workloads test other
+//! situations, and [`conformance_expect`] calculates the expected result. After every operation, the
+//! PodCliqueSet must match this result, and every invariant must be satisfied throughout.
 //!
 //! - [`workload`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
 //! - `actions`: the table of actions, kinds and moments, and which of them are drawn. `draw_actions` creates
 //!   a workload for each drawn cell.
-//! - `draw_extras`: adds to a drawn workload what user manifests have, such as sidecars, claims or similar
-//!   names. `surroundings`: what is then created besides its PodCliqueSet. `nodes`: its nodes.
+//! - `draw_extras`: adds features of user manifests to a drawn workload, such as sidecars, claims or similar
+//!   names. `surroundings`: the other objects of such a workload. `nodes`: its nodes.
 //! - `draw_contention`: adds a PodCliqueSet of higher priority that needs every GPU. `contention` submits it,
 //!   and checks that the workload is evicted and returns.
 //! - `expected_state`: the effect of operations, and whether they are valid.
 //! - `drive`, `operate`, `checks`, `surroundings_checks`: the driver and the checks. `shrink`: smaller
-//!   workloads that reduce a failure.
-//! - [`near_limit`]: pairs of a manifest and nodes that hold its pods, or all but one. They test the check
-//!   whether a workload fits its nodes, and not an operator.
+//!   variants of a workload that fails.
+//! - [`near_limit`]: pairs of a manifest and nodes with room for all of its pods, or for all but one. They
+//!   test the suite's own check whether a workload fits its nodes, not an operator.
 
 mod actions;
 mod checks;

@@ -1,4 +1,4 @@
-//! The nodes of a generated workload. GPUs are scarce: a pod requests one, or two with its sidecar.
+//! The nodes of a generated workload. Only GPUs are scarce: a pod requests one GPU, or two with its sidecar.
 
 use conformance_cluster::nodes::{NodeTemplate, PODS};
 use conformance_contract::arena::Arena;
@@ -16,7 +16,7 @@ use crate::operate::FIRST_JOIN;
 use crate::surroundings::has_volumes;
 use crate::workload::{GeneratedWorkload, Operation};
 
-/// The pods that a node has room for.
+/// How many pods a node has room for.
 const SIZE: u32 = 8;
 
 /// A label of nodes and a resource that only some workloads need.
@@ -27,7 +27,8 @@ static TEMPLATES: Arena<NodeTemplate> = Arena::empty();
 
 impl GeneratedWorkload {
     pub(crate) fn needs(&self) -> &'static [Need] {
-        // The init containers of a generated workload never end. Only simulated nodes have other resources.
+        // On real nodes, the init containers of a generated workload would never end, and [`FABRIC`] would
+        // not exist.
         let is_simulated = self.waits_in_init_containers() || self.needs_accelerators();
         match (is_simulated, has_volumes(&self.pcs)) {
             (false, false) => &[],
@@ -45,12 +46,12 @@ impl GeneratedWorkload {
     /// Nodes with room for the largest number of pods at any time. If the workload has a topology constraint,
     /// there are two racks of this size, so that any placement leaves room for the rest.
     ///
-    /// If the workload begins short, one node has room for all hard gangs except one GPU, and the other nodes
-    /// join later.
+    /// If the workload begins short, one node has one GPU less than the required pods need, and the other
+    /// nodes join later.
     pub(crate) fn nodes(&self) -> Vec<Nodes> {
         let state = ExpectedState::of(self);
         let (racked, neighbors) = (self.is_racked(), self.neighbor_gpus());
-        // With so many GPUs for each pod, any placement leaves room for the other pods of a node.
+        // Each pod counts as the largest pod, so any placement leaves room for the other pods of a node.
         let largest = self.largest_pod();
         // A terminating pod occupies its node until it is deleted.
         let room = state.max_pods() + 2 + neighbors;
@@ -65,7 +66,8 @@ impl GeneratedWorkload {
         let mut all = Vec::new();
         if self.begins_short {
             all.push(placed(self.minimum_gpus() - 1, "first"));
-            // The neighbors are bound first. Then as many GPUs are free, wherever their pods run.
+            // The neighbors are bound first. This node replaces the GPUs that they use, wherever their pods
+            // run.
             all.extend((neighbors > 0).then(|| placed(neighbors, "first")));
         }
         let sizes: &[u32] = match self.surroundings.node_sizes.as_slice() {
@@ -113,7 +115,8 @@ impl GeneratedWorkload {
     }
 }
 
-/// The GPUs of some pods: of each podgroup, the template of its clique and a number of pods.
+/// The GPUs of some pods. For each podgroup, `pods` returns the name of its clique template and a number of
+/// pods.
 fn gpus(pcs: &Value, gangs: &[Gang], pods: impl Fn(&Gang) -> Vec<(&str, usize)>) -> u32 {
     let cliques = list(&pcs["spec"]["template"]["cliques"]);
     let mut all = 0;
@@ -124,7 +127,7 @@ fn gpus(pcs: &Value, gangs: &[Gang], pods: impl Fn(&Gang) -> Vec<(&str, usize)>)
     all
 }
 
-/// A pod of a workload from a file may request none. It then gets the room of one.
+/// A pod of a workload from a file may request no GPU. The pod then counts as one GPU.
 fn gpus_of_pod(clique: &Value) -> u32 {
     let spec = requests::defaulted(&clique["spec"]["podSpec"]);
     let amount = requests::of_running(&spec).get(GPU).copied().unwrap_or_default();

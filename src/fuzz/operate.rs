@@ -16,7 +16,7 @@ use crate::workload::{EditedPart, GeneratedWorkload, LossCause, Moment, Operatio
 /// An edit of a gang resource: `{"kind", "name", "pointer", "before"}`.
 pub(crate) const EDITED: MarkName = MarkName::of_case("gang resource edited");
 
-/// The step at which the first operation adds a node. Step 1 adds the nodes that a workload lacks at first.
+/// The step of the first operation that adds a node. Step 1 adds the nodes that a workload lacks at first.
 pub(crate) const FIRST_JOIN: u32 = 2;
 
 pub(crate) struct Progress<'a> {
@@ -52,7 +52,8 @@ impl<'a> Progress<'a> {
             Moment::DuringUpdate => {
                 let updates = self.start_update(test).await?;
                 self.act(test, inner).await?;
-                // A new PodCliqueSet has the first templates, so nothing reports the end of an update.
+                // A recreated PodCliqueSet has its original templates, so no status reports the end of an
+                // update.
                 if updates && *inner != Operation::Recreate {
                     self.until_updated(test).await?;
                 }
@@ -73,7 +74,8 @@ impl<'a> Progress<'a> {
         test.until_updated_within(limits::ROLLOUT, self.workload.name(), "UPD-02").await
     }
 
-    /// Updates the first clique until its first new pod exists. Returns whether the operator admits updates.
+    /// Starts an update of the first clique and waits for its first new pod. Returns whether the operator
+    /// admits updates.
     async fn start_update(&self, test: &TestContext) -> Result<bool, Stop> {
         let first = list(&self.workload.pcs["spec"]["template"]["cliques"]).first();
         let name = first.map(|clique| clique["name"].clone()).unwrap_or_default();

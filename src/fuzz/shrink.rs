@@ -82,7 +82,7 @@ fn simpler_operations(workload: &GeneratedWorkload, all: &mut Vec<GeneratedWorkl
     }
 }
 
-/// Simpler variants of an operation. The first one of an operation at another moment is performed at rest.
+/// Simpler variants of an operation. If the operation has a moment, the first variant is performed at rest.
 fn simpler(workload: &GeneratedWorkload, operation: &Operation) -> Vec<Operation> {
     match operation {
         Operation::Scale { kind, name, replicas } => (1..*replicas)
@@ -346,7 +346,7 @@ mod tests {
         Operation::ChangeTemplate { clique: "b".into(), field, revision }.at(Moment::AtZero)
     }
 
-    /// The failure needs the operation, regardless of its numbers. What is left fits on a screen.
+    /// The failure depends on the operation, not on its numbers. The shrunk workload fits on a screen.
     #[rstest::rstest]
     #[case::eviction(evict(2), evict(0), pcs(1, &[("a", 1, 1)], None), "clique: w-0-a")]
     #[case::edit(edit(1), edit(0), pcs(1, &[("b", 1, 1)], Some(2)), "part: listEntry")]

@@ -1,5 +1,5 @@
-//! What a generated workload has besides its PodCliqueSet: other PodCliqueSets of the namespace, the objects
-//! that its pods need, a queue, and the sizes of nodes.
+//! The surroundings of a generated workload: other PodCliqueSets in the namespace, the objects that its pods
+//! need, a queue, and the sizes of nodes.
 
 use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_contract::target::Target;
@@ -10,21 +10,22 @@ use serde_json::Value;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Surroundings {
-    /// They are bound before the workload is submitted, and no operation changes them.
+    /// Other PodCliqueSets. They are bound before the workload is submitted, and no operation changes them.
     pub(crate) neighbors: Vec<Value>,
     /// ConfigMaps and PersistentVolumeClaims.
     pub(crate) companions: Vec<Value>,
-    /// For how many pods a node has room, alternately; 8 if it is empty.
+    /// How many pods each node has room for, in rotation. If the list is empty, each node has room for 8.
     pub(crate) node_sizes: Vec<u32>,
 }
 
-/// Where the metadata of a PodCliqueSet names its queue, for each backend that has queues. The names in a
-/// workload lack the namespace of the run.
+/// Where the metadata of a PodCliqueSet names its queue, for each backend that has queues. In a workload,
+/// queue names lack the prefix with the namespace of the run.
 pub(crate) const QUEUES: [(Target, &str, &str); 2] =
     [(Target::VOLCANO, "annotations", VOLCANO_QUEUE), (Target::KAI, "labels", KAI_QUEUE)];
 
 impl Surroundings {
-    /// Sorts documents that are neither the first nor the last one of a workload. `None` if one has no place.
+    /// Sorts the documents between the first and the last one of a workload. Returns `None` for a document of
+    /// another kind, or a node size of 0.
     pub(crate) fn of(documents: &[Value], node_sizes: Vec<u32>) -> Option<Self> {
         let mut all = Self { node_sizes, ..Self::default() };
         for document in documents {
@@ -74,7 +75,8 @@ pub(crate) fn prepared(test: &TestContext, pcs: &Value) -> Value {
     test.prepare_manifest(pcs)
 }
 
-/// Whether admission may have to refuse a PodCliqueSet. It is then asked before anything is created.
+/// Whether admission may have to refuse a PodCliqueSet. The driver then asks admission before it creates
+/// objects.
 pub(crate) fn asks_admission(pcs: &Value) -> bool {
     refused_name(pcs).is_some() || has_several_priorities(pcs)
 }

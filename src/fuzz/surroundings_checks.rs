@@ -1,4 +1,4 @@
-//! The checks of what a generated workload has besides its PodCliqueSet, and of the answer of admission.
+//! The checks of a generated workload's surroundings, and of admission's answer.
 
 use conformance_check::{binding, ensure, gangs, none, violation};
 use conformance_contract::ruling::{Broken, Ruling};
@@ -26,7 +26,7 @@ const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
 pub(crate) const OF_ADMISSION: [&str; 3] = ["ADM-15", "ADM-24", "KUBE-22"];
 
-/// The answer of admission; `None` if it was not asked.
+/// Admission's answer; `None` if the driver did not ask admission.
 pub(crate) fn answer(history: &History) -> Option<Reply> {
     let (_, mark) = history.marks(ADMISSION).last()?;
     serde_json::from_value(mark.detail.clone()).ok()
@@ -56,9 +56,9 @@ pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling 
             let end = deleted.map_or(history.entries.len(), |(index, _)| index);
             let lacking = cliques_lacking_pods(&history.before(end), &expect::gangs(pcs));
             none(
-                lacking
-                    .into_iter()
-                    .map(|lack| violation(PODS_MISSING, format!("it was admitted, but {lack}: {reply}"))),
+                lacking.into_iter().map(|lack| {
+                    violation(PODS_MISSING, format!("PodCliqueSet admitted, but {lack}: {reply}"))
+                }),
             )
         }
     }
@@ -72,7 +72,7 @@ fn one_priority(history: &History, pcs: &Value, reply: &Reply) -> Ruling {
     let wanted = refusal(pcs, target).is_some();
     ensure(reply.is_refused() == wanted && (wanted || reply.is_admitted()), || {
         let wanted = if wanted { "refused" } else { "admitted" };
-        violation(WRONG_ANSWER, format!("cliques of several priorities: want it {wanted}, but {reply}"))
+        violation(WRONG_ANSWER, format!("cliques of several priorities: want them {wanted}, but {reply}"))
     })
 }
 
@@ -116,7 +116,7 @@ mod tests {
         story.mark(ADMISSION, reply).end()
     }
 
-    /// Clique `m-0-worker` leads to the PodClique of `worker` in group `m`.
+    /// Clique `m-0-worker` leads to the same PodClique name as `worker` in group `m`.
     fn colliding() -> Value {
         let mut pcs = one_clique("w", 1);
         let template = &mut pcs["spec"]["template"];

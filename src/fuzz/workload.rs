@@ -44,7 +44,7 @@ pub enum Operation {
         /// Position of the PodGang: by replica, base PodGangs first.
         number: usize,
     },
-    /// Deletes the PodCliqueSet, and creates it again when nothing is left of it.
+    /// Deletes the PodCliqueSet, and creates it again when all of its objects are deleted.
     #[serde(rename = "makeAgain")]
     Recreate,
     NodeJoins,
@@ -105,7 +105,7 @@ pub enum Moment {
     AtRest,
     /// A rolling update of the first clique has created its first pod.
     DuringUpdate,
-    /// The PodCliqueSet has 0 replicas. Afterwards it gets its replicas back.
+    /// The PodCliqueSet has 0 replicas. Afterwards, the driver restores its replicas.
     AtZero,
     /// A gang termination replaces the pods of a gang.
     DuringRecycle,
@@ -133,7 +133,7 @@ impl Operation {
         }
     }
 
-    /// Whether nothing but the operation itself changes pods and gang resources meanwhile.
+    /// Whether only the operation itself changes pods and gang resources meanwhile.
     pub(crate) fn is_undisturbed(&self) -> bool {
         matches!(self.moment(), Moment::Pending | Moment::AtRest)
     }
@@ -254,7 +254,7 @@ impl GeneratedWorkload {
         text(&self.pcs["metadata"]["name"])
     }
 
-    /// The names of all PodCliqueSets, its own first.
+    /// The names of all PodCliqueSets, the workload's own first.
     pub(crate) fn sets(&self) -> impl Iterator<Item = &str> {
         let neighbors = self.surroundings.neighbors.iter().map(|pcs| text(&pcs["metadata"]["name"]));
         [self.name()].into_iter().chain(neighbors)
@@ -329,7 +329,8 @@ impl GeneratedWorkload {
         let is_declared = |operation: &Operation| match operation.inner() {
             Operation::DeleteGangResource { .. } => target.declares(Feature::SelfHealing),
             Operation::EditGangResource { .. } => is_resizable && target.declares(Feature::SelfHealing),
-            // Other gang resources wait for their pods, so nothing replaces them while the pods run.
+            // Other gang resources are kept until their pods end, so nothing replaces them while the pods
+            // run.
             Operation::DeletePodGang { .. } => is_resizable,
             Operation::ChangeScaleConfig { .. } => target.declares(Feature::Autoscaling),
             Operation::Preempt => target.declares(Feature::Preemption),
