@@ -1,5 +1,5 @@
-//! Whether the pods of a pair fit, from the texts of its manifest and its nodes alone. It tries every
-//! placement, and shares no code with the drawing of pairs or with the check of the suite.
+//! Tests pairs by brute force: from the texts of the manifest and the nodes alone, they try every placement.
+//! They share no code with the drawing of pairs, nor with the suite's own check.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,7 +55,7 @@ fn larger(left: &Amounts, right: &Amounts) -> Amounts {
     larger
 }
 
-/// The most that a pod requests at any time from its start to its end.
+/// The maximum that a pod requests at any time from its start to its end.
 fn of_pod(pod: &Value) -> Amounts {
     let (mut running, mut worst) = (Amounts::new(), Amounts::new());
     for container in elements(&pod["initContainers"]) {
@@ -177,8 +177,8 @@ impl Problem {
         })
     }
 
-    /// Tries every placement of the pods that are left. A pod is on the node of the previous pod of its
-    /// clique, or on a later one.
+    /// Tries every placement of the remaining pods. Each pod is placed on the node of the previous pod of its
+    /// clique, or on a later node.
     fn places(&self, left: Vec<usize>, first: usize, domain: &str, free: &mut [Amounts]) -> bool {
         let Some(clique) = left.iter().position(|count| *count > 0) else { return true };
         let mut then = left;

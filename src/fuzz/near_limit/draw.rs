@@ -153,7 +153,7 @@ impl Kind {
         Self { name, resource, requested: rng.u64(1..=8), pods, copies: 1 }
     }
 
-    /// Also requests CPU. The nodes have enough for the pods of all kinds.
+    /// A clique of this kind. Its pods also request CPU, of which the nodes have enough for all pods.
     fn clique(&self, rng: &mut Rng) -> Value {
         let cpu = 50 * rng.u64(1..=10);
         let pod = pod(rng, &[(self.resource, self.requested), (Resource::Cpu, cpu)]);
@@ -161,7 +161,7 @@ impl Kind {
     }
 }
 
-/// Nodes that have the scarce resources of all kinds. Unless all fit, there is room for all pods but one.
+/// Nodes with the scarce resources of all kinds. Unless `fits`, they have room for all pods but one.
 fn shared_nodes(rng: &mut Rng, fits: bool, kinds: &[Kind]) -> Vec<Node> {
     let short = rng.usize(0..kinds.len());
     let mut nodes = vec![Node::default(); rng.usize(2..=4)];
@@ -194,8 +194,8 @@ fn several_cliques(rng: &mut Rng, fits: bool) -> Drawn {
     Drawn { template: json!({"cliques": cliques}), replicas: 1, nodes }
 }
 
-/// One or two cliques in a scaling group, whose replicas above its minimum are scaled PodGangs, and possibly
-/// one outside.
+/// One or two cliques in a scaling group, and possibly one standalone clique. Replicas of the group above its
+/// minimum are scaled PodGangs.
 fn scaling_groups(rng: &mut Rng, fits: bool) -> Drawn {
     let mut resources = Resource::EXTENDED;
     rng.shuffle(&mut resources);

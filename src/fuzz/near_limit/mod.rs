@@ -1,8 +1,8 @@
 //! Pairs of a manifest and nodes near the limit, for `dev feasibility`: the nodes have room for exactly the
 //! pods of the manifest, or for all but one.
 //!
-//! Nothing depends on the order in which a scheduler places the pods. Pods that differ need different scarce
-//! resources, so any placement of some of them leaves the same room for the others.
+//! The result does not depend on the order in which a scheduler places the pods. Pods that differ need
+//! different scarce resources, so any placement of some of them leaves the same room for the others.
 //!
 //! - `draw`: one function for each kind of pair. `pods`: resources and containers. `nodes`: nodes with room
 //!   for a number of pods. `rules`: selectors, affinity and tolerations.
@@ -93,14 +93,14 @@ impl fmt::Display for Shape {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pair {
     pub shape: Shape,
-    /// Whether it was drawn to fit.
+    /// Whether the pair was drawn so that all pods fit.
     pub fits: bool,
     pub manifest: String,
     pub nodes: String,
 }
 
-/// The pair with this number, which is always the same for one version of this suite. Two pairs of each shape
-/// follow each other: one that fits, and one that does not.
+/// Returns the pair with this number, which is always the same for one version of this suite. Two pairs of
+/// each shape follow each other: one that fits, and one that does not.
 pub fn pair(seed: u32, number: u32) -> Pair {
     let shape = Shape::ALL[number as usize / 2 % Shape::ALL.len()];
     let fits = number.is_multiple_of(2);

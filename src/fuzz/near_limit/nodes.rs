@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::pods::{Request, Resource};
 
-/// A simulated node has more CPUs and memory than any pair needs unless it lists them, and no other resource.
+/// A node of a pair. A simulated node that does not list CPU or memory has more than any pair needs. It has
+/// no other resource that it does not list.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     labels: Map<String, Value>,
@@ -14,8 +15,8 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// A node with room for exactly this many pods with these requests. One of the resources is scarce, and
-    /// a part of it that is too small for another pod can be left.
+    /// A node with room for exactly `pods` pods with these requests. One resource is scarce, and what remains
+    /// of it is too small for another pod.
     pub(super) fn with_room(rng: &mut Rng, requests: &[Request], pods: u64) -> Self {
         let mut node = Self::default();
         let scarce = rng.usize(0..requests.len());
@@ -34,7 +35,7 @@ impl Node {
         node
     }
 
-    /// Gives the node enough of a resource for this many pods, and less than one more needs.
+    /// Gives the node enough of a resource for `pods` pods, but not for one more.
     pub(super) fn set_for(&mut self, rng: &mut Rng, resource: Resource, requested: u64, pods: u64) {
         let amount = pods * requested + rng.u64(0..requested);
         let quantity = resource.quantity(rng, amount);
@@ -65,7 +66,7 @@ impl Node {
     }
 }
 
-/// Nodes that have room for this many pods together, up to four each.
+/// Nodes with room for `pods` pods in total, for at most four each.
 pub(super) fn holding(rng: &mut Rng, requests: &[Request], pods: u64) -> Vec<Node> {
     let parts = split(rng, pods);
     parts.into_iter().map(|part| Node::with_room(rng, requests, part)).collect()

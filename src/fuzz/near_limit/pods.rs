@@ -4,7 +4,7 @@ use conformance_contract::names::GPU;
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-/// Amounts are thousandths of a processor, MiB, or devices.
+/// Amounts are thousandths of a CPU, MiB, or devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resource {
     Cpu,
@@ -66,8 +66,8 @@ pub(super) fn pod(rng: &mut Rng, requests: &[Request]) -> Value {
     json!({"containers": [container(rng, "main", requests)]})
 }
 
-/// A pod with init containers of these resources, and what the pod requests. With `has_sidecars`, at least
-/// one of them keeps running.
+/// A pod whose init containers request these resources, and the requests of the whole pod. With
+/// `has_sidecars`, at least one init container keeps running.
 pub(super) fn starting_pod(
     rng: &mut Rng,
     resources: &[Resource],

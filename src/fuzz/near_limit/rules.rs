@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::nodes::Node;
 
-/// Adds a rule to a pod. Changes the first nodes so that they satisfy it, and the others so that they do not.
+/// Adds a rule to a pod. Changes the first nodes so that they satisfy the rule, and the other nodes so that
+/// they do not.
 pub(super) type Rule = fn(&mut Rng, &mut Value, &mut [Node], &mut [Node]);
 
 const POOL: &str = "example.com/pool";
@@ -61,7 +62,7 @@ pub(super) fn require(rng: &mut Rng, pod: &mut Value, allowed: &mut [Node], excl
         expression["values"] = requirement.values.into();
     }
     let mut terms = vec![json!({"matchExpressions": [expression]})];
-    // One of several terms is enough.
+    // A node needs to match only one of several terms.
     if rng.bool() {
         let zone = json!({"key": ZONE, "operator": "In", "values": ["nowhere"]});
         terms.insert(rng.usize(0..=1), json!({"matchExpressions": [zone]}));
