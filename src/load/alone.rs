@@ -2,9 +2,9 @@
 //! gang resources and Services in another namespace.
 //!
 //! The copies have no owners, and lack fields that were not recorded. Services are copied because
-//! kube-scheduler spreads the pods of a Service over nodes, and counts all of them for each pod. Like an
-//! operator, the harness gates pods at creation, and releases a gang once all its pods and gang resources
-//! exist. A scaled PodGang does not wait for its base here.
+//! kube-scheduler spreads the pods of a Service over nodes, and counts all of these pods for each pod that it
+//! schedules. Like an operator, the harness gates pods at creation, and releases a gang once all its pods and
+//! gang resources exist. A scaled PodGang does not wait for its base here.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl Load {
         let mut changes = recorder.follow(&namespace);
         while bound() < pods && since.elapsed() < test.length(limit) {
             tokio::time::sleep(INTERVAL).await;
-            // A scheduler that has stopped binding causes no more changes.
+            // If the scheduler stops binding, no more changes arrive, so this wait has a limit.
             let _ = tokio::time::timeout(Duration::from_secs(1), changes.changed()).await;
         }
         let header = Header::new(test.case.id, test.target, &namespace, BTreeMap::new());
@@ -179,8 +179,8 @@ fn add_membership(pod: &mut Value, last: &Value) {
 }
 
 /// Moves an object to another namespace. Labels and annotations may contain the namespace, like those of
-/// Koordinator's gang groups. The node selector of a pod contains it too, but is not changed, because the
-/// copies use the same nodes.
+/// Koordinator's gang groups. The node selector of a pod also contains the namespace, but is not changed,
+/// because the copies use the same nodes.
 fn moved(mut object: Value, from: &str, to: &str) -> Value {
     for key in ["labels", "annotations"] {
         for value in object["metadata"][key].as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
@@ -189,9 +189,9 @@ fn moved(mut object: Value, from: &str, to: &str) -> Value {
             }
         }
     }
-    // A webhook of the operator, which does not run, may select objects by the operator's label, so the label
-    // is renamed. It is not removed: Services select pods by it, and without selected pods kube-scheduler
-    // would have half the work.
+    // A webhook of the operator may select objects by this label, and the operator does not run, so the
+    // copies have another key. The label is not removed, because Services select pods by it. Without selected
+    // pods, kube-scheduler would have half the work.
     for place in ["/metadata/labels", "/spec/selector"] {
         if let Some(labels) = object.pointer_mut(place).and_then(Value::as_object_mut)
             && let Some(operator) = labels.remove(names::MANAGED_BY)

@@ -1,6 +1,6 @@
-//! The checks of a load test. Each PodCliqueSet matches the calculation after convergence and after an
-//! update, the operator has no write loops, and nothing is left after the deletion. The runner checks
-//! invariants in every case.
+//! The checks of a load test. Each PodCliqueSet must match the calculated state after convergence and after
+//! an update. The operator must have no write loops, and nothing may be left after the deletion. The runner
+//! checks invariants in every case.
 
 use std::collections::BTreeMap;
 use std::iter::successors;
@@ -35,7 +35,7 @@ pub(super) fn check(history: &History, with_update: bool) -> Vec<Finding> {
     let updated = (with_update && admitted.is_ok()).then(|| SplitHistory::until(history, UPDATED));
     let of_update = |clause: &str| {
         admitted.clone()?;
-        // Without convergence there was nothing to update.
+        // Without convergence, the driver starts no update.
         history.reached(SharedMark::Converged)?;
         match clause {
             "STAT-08" => no_write_loops(history),
@@ -87,7 +87,7 @@ fn idle_period(history: &History) -> Result<Range<usize>, Broken> {
     Ok(history.reached(SharedMark::OperatorIdle)?.0..history.reached(SharedMark::IdlePeriodEnded)?.0)
 }
 
-/// The history of each PodCliqueSet, until a mark or the timeout of the wait for it.
+/// The history of each PodCliqueSet, until the mark `end` or until the wait for this mark timed out.
 struct SplitHistory {
     end: MarkName,
     all: Vec<PcsHistory>,
@@ -124,7 +124,7 @@ impl SplitHistory {
     fn ruling(&self, history: &History, clause: &str) -> Ruling {
         self.all.iter().try_for_each(|pcs| pcs.ruling(clause))?;
         // Whatever is missing at the timeout is a violation. Without a violation, the mark must exist,
-        // because it proves that the wait was long enough.
+        // because the mark proves that the wait was long enough.
         history.reached(self.end).map(drop)
     }
 }

@@ -1,8 +1,8 @@
 //! Submits the PodCliqueSets, waits until they have converged, updates them if requested, and deletes them.
-//! Then it gives the same objects to the scheduler alone.
+//! Then the scheduler alone gets the same objects.
 //!
 //! A wait checks its condition at most four times a second. There are thousands of changes per second. A
-//! check of the whole namespace at each of them would occupy a processor that the cluster needs. The figures
+//! check of the whole namespace at each change would occupy a processor that the cluster needs. The figures
 //! are precise anyway, because they use the arrival time of each version.
 
 use std::collections::BTreeMap;
@@ -44,14 +44,14 @@ pub(super) fn limit(pods: usize) -> Limit {
 
 type GangsByPcs = BTreeMap<String, Vec<Gang>>;
 
-/// The limit for all pods, and the update steps of the PodCliqueSet with the most steps.
+/// The limit for all pods, plus the time for the update steps of the PodCliqueSet with the most steps.
 fn limit_of_update(submitted: &GangsByPcs, for_pods: Limit) -> Limit {
     let steps = submitted.values().map(|gangs| update_steps(gangs)).max().unwrap_or_default();
     let steps = u32::try_from(steps).unwrap_or(u32::MAX);
     Limit { length: for_pods.length + UPDATE_STEP * steps, ..for_pods }
 }
 
-/// The sum of the pods in the largest clique of each gang.
+/// The number of update steps: the sum, over all gangs, of the pods in the gang's largest clique.
 fn update_steps(gangs: &[Gang]) -> usize {
     gangs.iter().filter_map(|gang| gang.groups.iter().map(|group| group.replicas).max()).sum()
 }
@@ -109,8 +109,8 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
 }
 
 /// Binds the first gangs, for which every cache is cold, and waits until the API server has finished its
-/// startup work. It builds the OpenAPI documents of all CRDs, which takes one core and 1 GB. No API reports
-/// the end of this work, so the wait observes the processor time.
+/// startup work. The API server builds the OpenAPI documents of all CRDs, which takes one core and 1 GB. No
+/// API reports the end of this work, so the wait observes the processor time.
 pub(super) async fn warm_up(test: &TestContext) -> Result<(), Stop> {
     test.canaries().await?;
     let cluster = test.local()?;
@@ -166,13 +166,14 @@ async fn converge(
     let lacks =
         |live: &Live, pcs: &str, gangs: &[Gang]| convergence::lacks(live, pcs, gangs).map(|lack| lack.what);
     until_every_pcs(test, "every PodCliqueSet converged", submitted, limit, lacks).await?;
-    // The next step must not overlap with writes of this one.
+    // Writes of this step must not overlap with the next step.
     test.until_settled(|_| false).await;
     test.mark(mark, Value::Null);
     Ok(())
 }
 
-/// Waits until no PodCliqueSet lacks anything. On a timeout, the error names what the first one lacks.
+/// Waits until no PodCliqueSet lacks anything. On a timeout, the error names what the first PodCliqueSet
+/// lacks.
 async fn until_every_pcs(
     test: &TestContext,
     condition: impl Into<Awaited<'_>>,
@@ -252,7 +253,8 @@ mod tests {
         let submitted: GangsByPcs =
             documents.iter().map(|pcs| (text(&pcs["metadata"]["name"]).into(), gangs(pcs))).collect();
         let update_steps: Vec<_> = submitted.values().map(|gangs| update_steps(gangs)).collect();
-        // Five replicas each, except in the last ones: 8, 6, twice 4 and 8 pods in the largest cliques.
+        // The PodCliqueSets have five replicas each, except the last ones. Their largest cliques have 8, 6,
+        // twice 4, and 8 pods.
         assert_eq!(update_steps, [40, 30, 40, 40, 16, 4]);
         assert_eq!(limit_of_update(&submitted, limit(300)).length, Duration::from_secs(90 + 40 * 5));
     }

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn bindings_have_the_last_one_and_the_longest_partial_gang() {
+    fn bindings_record_the_last_binding_and_the_longest_partial_gang() {
         let story =
             Story::flat().added(pod("a", "x", None)).added(pod("b", "x", None)).added(pod("c", "y", None));
         let story =

@@ -1,7 +1,7 @@
 //! Reduces the versions of objects that the history of a load test records.
 //!
-//! A pod from the API server takes 40 kB in memory as a value, and it has six versions. So the history has
-//! only the fields that the checks of this case read:
+//! A pod takes 40 kB in memory as a parsed value, and has six versions. The history therefore keeps only the
+//! fields that the checks of this case read:
 //!
 //! - of a pod: identity, requests, template revision, node and condition;
 //! - of a PodClique after its creation: of the template, only the revision;
@@ -31,9 +31,9 @@ const UNUSED_POD_FIELDS: [&str; 14] = [
     "terminationGracePeriodSeconds",
     "volumes",
 ];
-/// Further fields that are omitted after the creation: checks read them in the first version.
+/// Further fields of a pod's `spec` that only its first version keeps, because checks read them there.
 const UNUSED_LATER_POD_FIELDS: [&str; 3] = ["affinity", "nodeSelector", "tolerations"];
-/// Fields of a container. Of the variables in `env`, the revision of the template is kept.
+/// Fields of a container that are removed. Of the variables in `env`, the revision of the template is kept.
 const UNUSED_CONTAINER_FIELDS: [&str; 6] = [
     "env",
     "imagePullPolicy",
@@ -47,7 +47,7 @@ const UNUSED_CONTAINER_FIELDS: [&str; 6] = [
 const CONDITION: &str = "Ready";
 const CONDITION_FIELDS: [&str; 3] = ["type", "status", "reason"];
 
-/// Removes the fields that are not recorded. `false` skips the version.
+/// Removes the fields that are not recorded. Returns false if the whole version is not recorded.
 pub(super) fn reduce(change: Change, object: &mut Value, known: Option<&Value>) -> bool {
     let is_new = change == Change::Added;
     match object["kind"].as_str() {
@@ -104,7 +104,8 @@ fn pod(is_new: bool, pod: &mut Value) {
     }
 }
 
-/// Removes all containers if none has the revision of the template. Nothing else in a container changes.
+/// Removes all containers if none has the revision of the template, because nothing else in a container
+/// changes.
 fn remove_containers_without_revision(spec: &mut Value) {
     let has_revision = |container: &Value| !list(&container["env"]).is_empty();
     if !list(&spec["containers"]).iter().any(has_revision) {

@@ -3,7 +3,7 @@
 //! without an operator, for comparison.
 //!
 //! - `size`: the numbers of nodes and pods, and whether they fit. `shapes`: the PodCliqueSets.
-//! - `preempt`: gangs of high priority evict some of low priority instead.
+//! - `preempt`: the variant in which gangs of high priority evict gangs of low priority.
 //! - `drive`, `checks`: the case. `keep`: reduces its history, because whole objects would take gigabytes.
 //! - `alone`: the scheduler without the operator. `figures`: the measurements.
 //!

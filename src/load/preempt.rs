@@ -23,10 +23,10 @@ pub(super) const CLAUSES: [&str; 3] = ["PRE-01", "PRE-02", "DEL-01"];
 /// The gangs of high priority are about to be submitted.
 const ARRIVED: MarkName = MarkName::of_case("gangs of high priority arrive");
 const BOUND: MarkName = MarkName::of_case("gangs of high priority are bound");
-/// The scheduler has made a full pass since then.
+/// The scheduler has made a full pass since [`BOUND`].
 const PASSED: MarkName = MarkName::of_case("the scheduler has passed over the rest");
 
-/// KAI evicts no gang with a value of 100 or more.
+/// KAI never evicts a gang whose priority is 100 or more.
 const CLASSES: [(&str, u32); 2] = [(LOW, 20), (HIGH, 40)];
 
 pub(super) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -38,7 +38,7 @@ async fn preempt(test: &mut TestContext) -> Result<(), Stop> {
         .map_err(|error| Stop::Refused { action: "read the manifest".into(), reason: error.to_string() })?;
     test.take_baseline().await?;
     for (class, value) in CLASSES {
-        // PriorityClasses are cluster-scoped.
+        // PriorityClasses are cluster-scoped, so their names contain the namespace.
         let object = json!({
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": test.domain(class)},
             "value": value,
@@ -64,7 +64,7 @@ async fn preempt(test: &mut TestContext) -> Result<(), Stop> {
     let took = begin.elapsed();
     test.mark(BOUND, Value::Null);
     test.canaries().await?;
-    let whole = Awaited::demanded_by("PRE-02", "no gang in part");
+    let whole = Awaited::demanded_by("PRE-02", "no gang partially bound");
     until(test, whole, limit(all), |live| gangs_in_part(live) == 0).await?;
     test.mark(PASSED, Value::Null);
 
@@ -154,8 +154,8 @@ mod tests {
     use super::super::shapes::manifest_of_contenders;
     use super::*;
 
-    /// One gang of low priority, `s0`, and one of high priority, `s1`, with this many bound pods. The first
-    /// one loses some pods.
+    /// `s0` is a bound gang of low priority that loses `lost` pods. `s1` is a gang of high priority with
+    /// `bound` bound pods.
     fn preempted(bound: usize, lost: usize) -> History {
         let sets = grove_yaml::documents(&manifest_of_contenders(8)).unwrap();
         let story = sets.into_iter().fold(Story::whole(), Story::submitted).workers("s0", GANG, GANG);
