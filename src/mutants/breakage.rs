@@ -1,4 +1,4 @@
-//! What a mutant can break, and the cluster in which it is broken.
+//! What a mutant can break, and the specification of the broken cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Which cases `cargo test` runs on which targets. `ci/full` also runs the others.
 //!
 //! Every case runs on [`DEFAULT`]. Another target repeats only the cases on which its scheduler, its gang
-//! resources or one of its mutants has an effect: for all others, the operator runs the same code.
+//! resources or one of its mutants has an effect. For all other cases, the operator runs the same code.
 
 use conformance_contract::clauses::{Clause, Party, clause};
 use conformance_contract::kubernetes::Kubernetes;
@@ -15,7 +15,8 @@ pub const DEFAULT: Target = Target::KUBE_POD_GANG;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The target is the default one, or the case decides a clause here that it does not decide there.
+    /// The target is [`DEFAULT`], or the case decides a clause on the target that it does not decide on
+    /// [`DEFAULT`].
     Default,
     /// The case decides a clause on which the scheduler or its gang resources have an effect.
     Backend,
@@ -34,7 +35,7 @@ impl Reason {
     }
 }
 
-/// `None` if only `ci/full` runs the case on the target.
+/// Why `cargo test` runs the case on the target; `None` if only `ci/full` runs it there.
 pub fn reason(case: &Case, target: Target) -> Result<Option<Reason>, TableError> {
     if target == DEFAULT || owed(case, target).iter().any(|id| !owed(case, DEFAULT).contains(id)) {
         return Ok(Some(Reason::Default));
@@ -65,7 +66,7 @@ fn depends_on_backend(clause: &Clause, target: Target) -> bool {
     target.is_subject_to(clause) && (clause.needs_gang_resources || is_about_scheduling)
 }
 
-/// Whether a default run judges the target together with the default one.
+/// Whether the target is another gang scope of the default target's backend.
 fn is_other_scope(target: Target) -> bool {
     target.backend() == DEFAULT.backend()
         && Kubernetes::ALL.into_iter().any(|version| target.is_on(version) && DEFAULT.is_on(version))

@@ -166,13 +166,13 @@ pub struct Unproven {
     pub because: String,
 }
 
-/// Such a case configures the operator, which could repair the defect.
+/// A case with its own control plane configures the operator, which could repair the defect.
 fn has_own_control_plane(case: &Case) -> bool {
     matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade)
 }
 
 impl Mutant {
-    /// Whether a case is run. A case with its own control plane must be named.
+    /// Whether the mutant runs a case. A case with its own control plane runs only if `cases` names it.
     pub fn runs(&self, case: &Case) -> bool {
         let is_separate = has_own_control_plane(case);
         let is_selected = match self.cases.as_slice() {
@@ -182,7 +182,8 @@ impl Mutant {
         is_selected && case.is_for(self.target)
     }
 
-    /// Whether a case is run with `--every-case`. A case with its own control plane must be named here too.
+    /// Whether the mutant runs a case with `--every-case`. A case with its own control plane runs only if
+    /// `cases` names it.
     pub fn runs_with_all(&self, case: &Case) -> bool {
         self.runs(case) || (!has_own_control_plane(case) && case.is_for(self.target))
     }
