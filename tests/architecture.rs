@@ -11,7 +11,7 @@ use std::process::Command;
 use rstest::rstest;
 use syn::visit::{self, Visit};
 
-/// Cargo reads manifests and Cargo.lock, and downloads nothing.
+/// The lines of `cargo tree`. Cargo reads manifests and Cargo.lock, and downloads nothing.
 fn tree(options: &[&str]) -> Vec<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -24,12 +24,13 @@ fn tree(options: &[&str]) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// Direct ones, without dev and build dependencies.
+/// The direct dependencies of each package, without dev and build dependencies.
 fn packages() -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut above: Vec<String> = Vec::new();
     for line in tree(&["--prefix=depth", "--edges=normal", "--format= {p}"]) {
-        // `2 serde v1.0.0`, below its parent of depth 1. The dependencies of a package are listed once.
+        // A line is `2 serde v1.0.0`, below its parent of depth 1. Cargo lists the dependencies of a package
+        // once.
         let mut words = line.split(' ');
         let (Some(Ok(depth)), Some(name)) = (words.next().map(str::parse::<usize>), words.next()) else {
             continue;
@@ -44,7 +45,7 @@ fn packages() -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
-/// `dev` in `edges` includes tests.
+/// The packages with their features. `dev` in `edges` includes the dependencies of tests.
 fn features(edges: &str) -> BTreeSet<String> {
     let lines = tree(&["--prefix=none", "--edges", edges, "--format={p} {f}"]);
     lines.iter().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
@@ -157,8 +158,8 @@ fn the_crates_about_pod_clique_sets_name_no_train_job() {
     }
 }
 
-/// With more features, `cargo test` after `cargo run` compiles the package and its dependents again. Macros
-/// and build scripts have separate features.
+/// If tests enable more features of a package, `cargo test` after `cargo run` compiles the package and its
+/// dependents again. Macros and build scripts have separate features.
 #[test]
 fn tests_enable_no_further_features_of_the_programs_dependencies() {
     let (of_programs, of_tests) = (features("normal,build"), features("normal,build,dev"));
@@ -342,7 +343,7 @@ fn folders_inside_a_crate_form_no_cycle() {
     assert!(edges > 0, "no folder uses another: nothing was read");
 }
 
-/// Those that a doctest would compile.
+/// The examples in doc comments that a doctest would compile.
 fn examples(code: &str) -> Vec<&str> {
     let marks = code.lines().map(str::trim_start).filter_map(|line| {
         let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;

@@ -37,8 +37,8 @@ use tokio::runtime::Runtime;
 const SEEDS: RangeInclusive<u64> = 1..=25;
 const SEEDS_OF_EVERY_TARGET: RangeInclusive<u64> = 1..=5;
 
-/// Every scheduler in one control plane. KAI's programs depend on the machine. Without them, only what the
-/// API server shows of its backend is checked.
+/// All schedulers in one control plane. A machine may lack KAI's programs. Then the tests cover only what the
+/// API server shows of KAI's backend.
 fn spec() -> Result<ClusterSpec, ClusterError> {
     kai::with(ClusterSpec::with(schedulers::of_pod_clique_sets()))
 }
@@ -101,7 +101,7 @@ fn main() -> std::process::ExitCode {
             trials.push((suites::usual_length(case.id), trial));
         }
     }
-    // As in a run, the longest start first.
+    // As in a run, the longest tests start first.
     trials.sort_by_key(|(length, _)| Reverse(*length));
     let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     if ignored > 0 && !arguments.ignored && !arguments.include_ignored {

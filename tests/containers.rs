@@ -24,7 +24,7 @@ async fn image(program: &str, user: Option<&str>) -> Result<Image, ProgramError>
     images::of_program(program, &path, user).await
 }
 
-/// It is removed with its contents when the test ends, regardless of the outcome.
+/// A container that is removed with its contents when the test ends, regardless of the outcome.
 struct Container(String);
 
 impl Container {
@@ -42,13 +42,13 @@ impl Container {
         Ok(port.trim().parse()?)
     }
 
-    /// The exit code 0 shows that it was not killed.
+    /// Stops the container. Exit code 0 shows that the program was not killed.
     async fn stops(self) -> Outcome {
         let begin = Instant::now();
         docker::docker(["stop", "--time", "30", &self.0]).await?;
         assert!(begin.elapsed() < STOPS, "it took {:?} to stop", begin.elapsed());
         let code = docker::docker(["inspect", "--format", "{{.State.ExitCode}}", &self.0]).await?;
-        assert_eq!(code.trim(), "0", "it was asked, not killed");
+        assert_eq!(code.trim(), "0", "the program exits by itself, it is not killed");
         Ok(())
     }
 }
@@ -83,8 +83,8 @@ async fn plugin() -> Outcome {
     let published = format!("--publish=127.0.0.1::{PLUGIN_HEALTH}");
     let container = Container::start(&image, &[&published], &["--no-node-watch", "--gpus=2"]).await?;
     let port = container.port(PLUGIN_HEALTH).await?;
-    assert!(get(port, "/healthz").await?.contains("200"), "it lives");
-    assert!(get(port, "/readyz").await?.contains("503"), "no kubelet has taken it");
+    assert!(get(port, "/healthz").await?.contains("200"), "the plugin is alive");
+    assert!(get(port, "/readyz").await?.contains("503"), "no kubelet has registered the plugin");
     container.stops().await
 }
 
@@ -99,7 +99,7 @@ async fn controller() -> Outcome {
     Ok(())
 }
 
-/// Also as the first process.
+/// The pause program stops on SIGTERM even as the first process of its container.
 async fn pause() -> Outcome {
     let image = image(PAUSE, Some(NOBODY)).await?;
     let container = Container::start(&image, &[], &[]).await?;

@@ -38,7 +38,7 @@ const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=secon
 /// Cases that need one node without GPUs.
 const CASES: [&str; 4] = ["adm/immutable-shape", "del/all-objects-deleted", "gang/scaling", "gang/shape"];
 const NAMESPACE: &str = "grove-conformance";
-/// Until a pod of the suite runs, or until the objects of a run are deleted.
+/// The time limit until a pod of the suite runs, and until the objects of a run are deleted.
 const SOON: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -224,7 +224,7 @@ async fn a_killed_pod_is_run_again(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// Two runs have separate nodes. What they share outlives the run that ends first.
+/// Two runs have separate nodes. Objects that both runs use must outlive the run that ends first.
 async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
     let kubeconfig = fixture.cluster.kubeconfig();
     let (first, second) = (folder("first"), folder("second"));
@@ -285,7 +285,7 @@ async fn without_permissions_nothing_is_created(fixture: &Fixture) -> Outcome {
 #[allow(clippy::print_stderr)]
 fn main() -> std::process::ExitCode {
     let mut arguments = Arguments::from_args();
-    // The tests share the nodes.
+    // The tests share the nodes, so they run one after the other.
     arguments.test_threads = Some(1);
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let missing = runtime.block_on(host::check()).err();

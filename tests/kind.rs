@@ -33,7 +33,7 @@ use libtest_mimic::{Arguments, Trial};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-/// If it is set, the tests fail on a machine that cannot run kind clusters.
+/// An environment variable. If it is set, the tests fail on a machine that cannot run kind clusters.
 const REQUIRED: &str = "GROVE_CONFORMANCE_KIND";
 
 const CASES: [(Target, &[&str]); 2] = [
@@ -118,7 +118,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
     let out = concat!(env!("CARGO_TARGET_TMPDIR"), "/kind").into();
     Ok(Environment::new(Settings {
         origin: Origin::Kind(Box::new(kind)),
-        // Real containers start, on two cores.
+        // Real containers have to start, on two cores.
         scale: 2.0,
         concurrency: 4,
         retries: harness::retries(),

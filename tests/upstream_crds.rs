@@ -33,10 +33,10 @@ const PAIRS: [(&str, &str); 4] = [
 type Explained = &'static [(&'static str, &'static [&'static str])];
 
 static ONLY_UPSTREAM: Explained = &[
-    ("the API server adds it to every schema", &[".apiVersion", ".kind", ".metadata"]),
-    ("updateProgress in its place after alpha.8", &[".status.rollingUpdateProgress"]),
+    ("the API server adds these fields to every schema", &[".apiVersion", ".kind", ".metadata"]),
+    ("replaced by updateProgress after alpha.8", &[".status.rollingUpdateProgress"]),
     (
-        "counts instead of names after alpha.8",
+        "replaced by counts after alpha.8",
         &[".status.updateProgress.updatedPodCliques", ".status.updateProgress.updatedPodCliqueScalingGroups"],
     ),
 ];
@@ -108,7 +108,7 @@ fn patterns(explained: Explained) -> impl Iterator<Item = &'static str> {
     explained.iter().flat_map(|(_, patterns)| patterns.iter().copied())
 }
 
-/// Go downloads and verifies it against the checksums above.
+/// The folder of upstream's CRDs. Go downloads the module and verifies it against the checksums above.
 fn upstream_crds() -> PathBuf {
     let workspace = tempfile::tempdir().unwrap();
     std::fs::write(workspace.path().join("go.mod"), "module upstream-crds\n\ngo 1.24\n").unwrap();
@@ -120,7 +120,7 @@ fn upstream_crds() -> PathBuf {
         .output()
         .unwrap_or_else(|error| {
             panic!(
-                "cannot run `go` ({error}): install Go 1.24 or newer, for upstream's CRDs come as a Go module"
+                "cannot run `go` ({error}): install Go 1.24 or newer, because upstream's CRDs are in a Go module"
             )
         });
     let answer: Value = serde_json::from_slice(&download.stdout).unwrap_or_default();
@@ -134,7 +134,7 @@ fn upstream_crds() -> PathBuf {
     Path::new(dir).join("core/v1alpha1/crds")
 }
 
-/// With the fields in `COMPARED`, which the API server uses.
+/// The properties of a CRD by path, each with its schema fields in `COMPARED`, which the API server uses.
 fn properties(crd: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect("", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], &mut found);
@@ -160,7 +160,7 @@ fn collect(path: &str, schema: &Value, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Whether `pattern` names `path` of `kind`, or something above it.
+/// Whether `pattern` names `path` of `kind`, or a path above it.
 fn covers(pattern: &str, kind: &str, path: &str) -> bool {
     let rest = match pattern.strip_prefix('*') {
         Some(suffix) => path.split_once(suffix).map(|(_, rest)| rest),

@@ -45,8 +45,8 @@ fn all_missing_requirements_are_reported_at_once() {
     }
 }
 
-/// A Go that has every module, with the pinned digest, and builds shell scripts. It adds a line per program
-/// to `builds` in the home.
+/// A `go` script that has every module, with the pinned digest, and builds shell scripts. It adds a line per
+/// program to `builds` in the home.
 pub(crate) const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
 mod)
@@ -116,7 +116,8 @@ fn unavailable_modules_are_reported_before_anything_is_built(
     assert!(!cli.home.path().join("cache/components").exists(), "{said}");
 }
 
-/// A home that cannot be written, with Go's cache in it. It is a file, because root may write anywhere.
+/// The home cannot be written, and Go's cache is in it. The home is a file, because root may write to any
+/// folder.
 #[test]
 fn every_unwritable_folder_is_reported() {
     let cli = Cli::new();
@@ -155,7 +156,7 @@ fn incomplete_cache_entries_are_built_again() {
         paths.find(|path| path.display().to_string().contains(&format!("/{name}-"))).expect("it is built")
     };
     let write = |path: std::path::PathBuf, text: &str| std::fs::write(path, text).expect("it can be written");
-    // Truncated: a description, a program, a program whose build never ended, a pinned module.
+    // Damage four entries: a description, a program, a program whose build never ended, and a pinned module.
     write(folder("components", "etcd").join("built.json"), "{\"name\": \"etc");
     write(folder("components", "kwok").join("kwok"), "#!");
     let kind = folder("components", "kind");

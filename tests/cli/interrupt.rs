@@ -33,7 +33,10 @@ fn interrupted_when(
         .expect("the program runs");
     let begin = Instant::now();
     while !is_ready() {
-        assert!(begin.elapsed() < Duration::from_secs(120), "it did not get as far as the test wants");
+        assert!(
+            begin.elapsed() < Duration::from_secs(120),
+            "the program did not reach the state that the test waits for"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
     let begin = Instant::now();
@@ -42,7 +45,7 @@ fn interrupted_when(
         assert!(sent.success());
     }
     let output = child.wait_with_output().expect("it ends");
-    assert!(begin.elapsed() < limit, "it ended {:.1?} after the signal", begin.elapsed());
+    assert!(begin.elapsed() < limit, "the program ended {:.1?} after the signal", begin.elapsed());
     (format!("{}{}", stdout(&output), stderr(&output)), output.status.code())
 }
 
@@ -105,7 +108,7 @@ fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
     assert_eq!(report["incomplete"], true);
     let cases = report["targets"][0]["cases"].as_array().expect("it lists cases");
     let count_of = |verdict: &str| cases.iter().filter(|case| case["verdict"] == verdict).count();
-    assert!(count_of("pass") >= 1, "what had ended is kept");
+    assert!(count_of("pass") >= 1, "the results of ended cases are kept");
     let cut = |case: &&serde_json::Value| case["reasons"][0] == "interrupted" && case["attempts"] == 1;
     let cut: Vec<_> = cases.iter().filter(cut).collect();
     for case in &cut {

@@ -34,7 +34,8 @@ fn a_file_of_nodes_is_used_or_refused(#[case] nodes: &str, #[case] options: &[&s
     assert!(!names_file || stderr(&output).contains(&format!("--nodes {nodes}: ")), "{}", stderr(&output));
 }
 
-/// Has one Node, and answers every other request with 404. Returns its address and the lines of its requests.
+/// Starts an API server with one Node, which answers every other request with 404. Returns the server's
+/// address and the request lines that it receives.
 fn server_of_a_node() -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
     use std::io::{BufRead as _, BufReader, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");

@@ -91,7 +91,7 @@ fn a_failed_log_write_does_not_change_the_exit_code() {
     assert_eq!(status.code(), Some(3));
 }
 
-/// Serves only Kubernetes' core, knows the user, and permits nothing.
+/// Starts an API server that serves only Kubernetes' core group, knows the user, and permits nothing.
 fn forbidding_api_server() -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = format!("http://{}", listener.local_addr().expect("an address"));

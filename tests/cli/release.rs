@@ -12,7 +12,7 @@ use crate::{Cli, stderr, stdout};
 /// [`QUICK_GO`] with the source of every module in `source` in the home.
 const GO_WITH_SOURCE: &str = r#"case $1 in list) echo "$HOME/source"; exit;; esac"#;
 
-/// The other programs are small scripts.
+/// A release folder with the real program of the suite. Its other programs are small scripts.
 fn release() -> (Cli, std::path::PathBuf) {
     let cli = Cli::new();
     for files in module_files(&schedulers::all().collect(), true) {
@@ -33,7 +33,7 @@ fn release() -> (Cli, std::path::PathBuf) {
     (cli, folder)
 }
 
-/// Nothing is on PATH, and the cache is empty.
+/// Runs the program of a release folder. Nothing is on PATH, and the cache is empty.
 fn of_release(cli: &Cli, folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(folder.join("grove-conformance"));
     command

@@ -23,7 +23,7 @@ pub(crate) fn environment(
     folder: &str,
     runtime: &Runtime,
 ) -> Result<Environment, ClusterError> {
-    // kube-scheduler has two targets.
+    // kube-scheduler has two targets, whose cases may need their own control planes at the same time.
     let planes = |scheduler: &Scheduler| if *scheduler == Scheduler::KUBE { 2 } else { 1 };
     let dedicated = spec.schedulers.iter().map(|scheduler| (*scheduler, planes(scheduler))).collect();
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());

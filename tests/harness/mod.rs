@@ -18,7 +18,7 @@ use libtest_mimic::Failed;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-/// One line per build, because builds are slow.
+/// Prints one line per build, because builds are slow.
 pub(crate) struct Lines;
 
 #[allow(clippy::print_stderr)]
@@ -44,7 +44,7 @@ pub(crate) fn retries() -> u32 {
     u32::from(std::env::var_os(FLAKY).is_some())
 }
 
-/// The first case creates it.
+/// The environment that all cases of a test program share. The first case creates it.
 #[derive(Default)]
 pub(crate) struct Shared(OnceLock<Result<Started, String>>);
 
@@ -68,7 +68,7 @@ impl Shared {
         started.map(|started| &*started.environment).map_err(String::clone)
     }
 
-    /// After every test has ended.
+    /// Closes the environment. Call this after every test has ended.
     pub(crate) fn close(self: Arc<Self>, runtime: &Runtime) {
         let started = Arc::into_inner(self).and_then(|shared| shared.0.into_inner());
         let Some(Ok(Started { environment, mut growing })) = started else { return };
@@ -81,7 +81,8 @@ impl Shared {
     }
 }
 
-/// It fails if any clause does not pass, except those announced as not checked.
+/// Runs a case as a test. The test fails if a clause does not pass, unless the clause was announced as not
+/// checked.
 pub(crate) fn execute(
     case: &'static Case,
     target: Target,
@@ -131,7 +132,7 @@ async fn shrunk(environment: &Environment, case: &Case, target: Target, result: 
     match GeneratedWorkload::read(case.manifest) {
         Ok(workload) if result.outcome.verdict == Verdict::Fail => {
             if IS_SHRINKING.swap(true, Ordering::Relaxed) {
-                return "\nnot shrunk: it is not the first that failed; run this test alone".into();
+                return "\nnot shrunk, because another workload failed first: run this test alone".into();
             }
             let name = case.id.rsplit('/').next().unwrap_or(case.id);
             let shrunk = shrink::shrink(environment, target, name, workload, result).await;

@@ -16,7 +16,7 @@ use crate::harness::{Shared, execute};
 use crate::local;
 
 pub(crate) struct Selection {
-    /// Of the run's id.
+    /// The first letter of the run's id.
     pub letter: char,
     pub folder: &'static str,
     pub spec: fn() -> Result<ClusterSpec, ClusterError>,
@@ -58,7 +58,7 @@ pub(crate) fn run(selections: Vec<Selection>) -> ExitCode {
             trials.push((suites::usual_length(id), trial.with_ignored_flag(is_ignored)));
         }
     }
-    // As in a run, the longest start first.
+    // As in a run, the longest tests start first.
     trials.sort_by_key(|(length, _)| Reverse(*length));
     let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
