@@ -1,5 +1,5 @@
-//! A PodCliqueSet of higher priority that needs every GPU of the nodes. The scheduler must evict the workload
-//! for it, and the operator must replace the evicted pods, which wait.
+//! Submits a PodCliqueSet of higher priority, the preemptor, which needs every GPU of the nodes. The
+//! scheduler must evict the workload, and the operator must replace the evicted pods, which then wait.
 
 use conformance_check::binding;
 use conformance_check::preemption::Victim;
@@ -22,15 +22,16 @@ pub(crate) const ARRIVED: MarkName = MarkName::of_case("a gang of higher priorit
 const BOUND: MarkName = MarkName::of_case("the gang of higher priority is bound");
 const REPLACED: MarkName = MarkName::of_case("the evicted pods are replaced");
 
-/// A PriorityClass that every cluster has.
+/// The priority of the preemptor. Every cluster has this PriorityClass.
 const CLASS: &str = "system-cluster-critical";
 
-/// It does not begin with the name of the workload, which identifies pods of the workload.
+/// The name of the preemptor. Checks identify the workload's pods by a name prefix, so this name must not
+/// begin with `set`.
 pub(crate) fn preemptor_of(set: &str) -> String {
     format!("high-{set}")
 }
 
-/// In the queue of the workload.
+/// The preemptor. It keeps the metadata of the workload's PodCliqueSet, so it is in the same queue.
 fn preemptor(workload: &GeneratedWorkload, gpus: u32) -> Value {
     let mut pcs = workload.pcs.clone();
     let resources = json!({"limits": {(GPU): 1}});
@@ -64,7 +65,7 @@ pub(crate) async fn preempt(test: &mut TestContext, workload: &GeneratedWorkload
     test.until_gangs_deleted(&gangs).await
 }
 
-/// In a step of an operation: from the arrival of the preemptor until the workload is at rest again.
+/// Judges one preemption: from the arrival of the preemptor at `since` until the operator is idle again.
 pub(crate) fn ruling(history: &History, set: &str, clause: &str, since: usize, until: usize) -> Ruling {
     let first = |name: MarkName| {
         let mut places = history.marks(name).map(|(place, _)| place);
@@ -93,8 +94,8 @@ mod tests {
 
     use super::*;
 
-    /// The two pods of a workload are bound. Then this many pods of the preemptor are, this many of the
-    /// workload stay, and this many are bound in the end.
+    /// The two pods of a workload are bound, and `stay` of them are not evicted. Then `preemptor` pods of the
+    /// preemptor are bound, and at the end `again` pods of the workload.
     fn story(preemptor: usize, stay: usize, again: usize) -> History {
         let high = preemptor_of("w");
         let story = Story::on(Target::VOLCANO).submitted(one_clique("w", 2)).workers("w", 2, 2);

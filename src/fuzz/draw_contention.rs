@@ -1,5 +1,5 @@
-//! Draws workloads that another PodCliqueSet of higher priority evicts. The seeds are a range of their own,
-//! so the workloads of other seeds stay the same.
+//! Draws workloads that a PodCliqueSet of higher priority evicts. They have their own range of seeds, so the
+//! workloads of other seeds stay the same.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::workload::{GeneratedWorkload, Operation};
 
 pub(crate) const SEEDS: Range<u64> = 3_000_000..4_000_000;
 
-/// Without racks, which would double the GPUs, and so the pods of the preemptor.
+/// A workload without racks, because racks would double the GPUs, and therefore the pods of the preemptor.
 pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
     let mut rng = Rng::with_seed(seed);
     let pcs = small_pcs(&mut rng, &format!("p{}", seed - SEEDS.start));
@@ -19,7 +19,7 @@ pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
         matches!(operation, Operation::Scale { .. } | Operation::LosePod { .. } | Operation::Recreate)
     };
     workload.operations.retain(is_kept);
-    // A control plane of its own takes time enough.
+    // The case has its own control plane, whose start already takes long.
     workload.operations.truncate(2);
     let place = rng.usize(0..=workload.operations.len());
     workload.operations.insert(place, Operation::Preempt);

@@ -124,7 +124,7 @@ impl<'a> ExpectedState<'a> {
             | Operation::EditGangResource { number, .. } => *number < self.gangs().len(),
             Operation::Recreate | Operation::NodeJoins | Operation::RestartOperator => true,
             Operation::NodeLeaves => self.joined > 0,
-            // Otherwise the priority of the workload may not be lower.
+            // With a PriorityClass, the workload may not have a lower priority than the preemptor.
             Operation::Preempt => self.pcs["spec"]["template"]["priorityClassName"].is_null(),
             Operation::ChangeTemplate { clique, .. } => {
                 let cliques = list(&self.pcs["spec"]["template"]["cliques"]);

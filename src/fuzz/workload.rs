@@ -71,8 +71,8 @@ pub enum Operation {
         part: EditedPart,
     },
     RestartOperator,
-    /// Submits a PodCliqueSet of higher priority that needs every GPU. Deletes it when it is bound and the
-    /// evicted pods are replaced.
+    /// Submits a PodCliqueSet of higher priority that needs every GPU. Deletes this PodCliqueSet after it is
+    /// bound and the evicted pods are replaced.
     Preempt,
     /// Performs an operation at a moment at which the PodCliqueSet is not at rest.
     At {
