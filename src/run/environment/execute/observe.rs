@@ -32,6 +32,7 @@ impl Environment {
             return Err(INTERRUPTED.to_owned());
         };
         let _running = self.interruption.running();
+        self.end_if_broken(slot, case.isolation, target).await;
         let test_cluster = self.test_cluster_at(slot, case.isolation, target).await;
         let test_cluster = test_cluster.map_err(|error| error.to_string())?;
         let dead = test_cluster.cluster.dead().or_else(|| scheduler_failed(&test_cluster, target));
