@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use conformance_contract::names;
-use conformance_history::{Change, Entry, History, Recorded, What, is_of_canary, list, name, text};
-use serde_json::Value;
+use conformance_history::{Change, Entry, History, Recorded, SharedMark, What, is_of_canary, name, text};
+use serde_json::{Value, json};
 
 use crate::answer::{Answered, NoAnswer};
 use crate::observation::Observation;
@@ -14,31 +14,39 @@ use crate::observation::Observation;
 /// The most bytes of an excerpt.
 pub const LIMIT: usize = 4096;
 
-/// The fields that stay, as JSON pointers. Labels and conditions are reduced separately.
+/// The fields that stay, wherever they are. Of a label or a condition, the type decides.
 const FIELDS: &[&str] = &[
-    "/kind",
-    "/metadata/name",
-    "/metadata/deletionTimestamp",
-    "/spec/nodeName",
-    "/spec/schedulingGates",
-    "/spec/priorityClassName",
-    "/spec/minMember",
-    "/spec/schedulingPolicy",
-    "/spec/queue",
-    "/spec/schedulingConstraints",
-    "/status/phase",
-    "/count",
-    "/reason",
-    "/message",
-    "/involvedObject/kind",
-    "/involvedObject/name",
+    "kind",
+    "metadata",
+    "name",
+    "deletionTimestamp",
+    "labels",
+    "spec",
+    "nodeName",
+    "schedulingGates",
+    "priorityClassName",
+    "minMember",
+    "schedulingPolicy",
+    "gang",
+    "minCount",
+    "queue",
+    "schedulingConstraints",
+    "topology",
+    "key",
+    "status",
+    "phase",
+    "conditions",
+    // KAI's second list of conditions.
+    "schedulingConditions",
+    "type",
+    "reason",
+    "message",
+    "count",
+    "involvedObject",
 ];
 /// The labels that stay; those of nodes all stay.
 const LABELS: [&str; 2] = [names::GANG, names::CANARY];
-/// The lists of conditions; KAI has the second one.
-const CONDITIONS: [&str; 2] = ["conditions", "schedulingConditions"];
-const OF_CONDITION: [&str; 4] = ["type", "status", "reason", "message"];
-const ON_PODS: [&str; 2] = ["PodScheduled", "DisruptionTarget"];
+const CONDITIONS_OF_PODS: [&str; 2] = ["PodScheduled", "DisruptionTarget"];
 /// The length of messages, in characters. It is longer than any quotation in an answer.
 const MESSAGE: usize = 200;
 
@@ -50,7 +58,8 @@ pub fn excerpt(observation: &Observation, history: &History) -> Result<History, 
     let wanted = observation.answer(history);
     let is_same = |found: &History| observation.answer(found) == wanted;
     let has_word = |found: &History| word(&observation.answer(found)) == word(&wanted);
-    let mut found = shorter_if(&is_same, history.clone(), with_objects(history, reduced));
+    let stopped = shorter_if(&is_same, history.clone(), with_short_reasons(history.clone()));
+    let mut found = shorter_if(&is_same, stopped.clone(), with_objects(&stopped, reduced));
     let shortened = with_objects(&found, shortened);
     found = shorter_if(&is_same, found, shortened);
     found = thin(shrink(found, &is_same), &is_same, false);
@@ -120,63 +129,52 @@ fn without(history: &History, dropped: &BTreeSet<usize>) -> History {
 
 /// An object with only the fields that answers read.
 fn reduced(object: &Value) -> Value {
-    let mut short = Value::Null;
-    for pointer in FIELDS {
-        if let Some(value) = object.pointer(pointer) {
-            let mut place = &mut short;
-            for step in pointer.split('/').skip(1) {
-                place = &mut place[step];
-            }
-            *place = value.clone();
-        }
-    }
     let (is_node, is_pod) = (object["kind"] == "Node", object["kind"] == "Pod");
+    let mut short = filtered(object);
     for (key, value) in object["metadata"]["labels"].as_object().into_iter().flatten() {
         if is_node || LABELS.contains(&key.as_str()) {
             short["metadata"]["labels"][key.as_str()] = value.clone();
         }
     }
-    for of_kind in CONDITIONS {
-        let mut conditions = Vec::new();
-        for condition in list(&object["status"][of_kind]) {
-            if is_pod && !ON_PODS.contains(&text(&condition["type"])) {
-                continue;
-            }
-            let mut kept = Value::Null;
-            for field in OF_CONDITION {
-                if !condition[field].is_null() {
-                    kept[field] = condition[field].clone();
-                }
-            }
-            conditions.push(kept);
-        }
-        if !conditions.is_empty() && !is_node {
-            short["status"][of_kind] = Value::Array(conditions);
-        }
+    if let Some(conditions) = short.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
+        let is_read = |of_type: &str| if is_pod { CONDITIONS_OF_PODS.contains(&of_type) } else { !is_node };
+        conditions.retain(|condition| is_read(text(&condition["type"])));
     }
     short
 }
 
+fn filtered(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(key, _)| FIELDS.contains(&key.as_str()));
+            kept.map(|(key, value)| (key.clone(), filtered(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(filtered).collect(),
+        other => other.clone(),
+    }
+}
+
 /// An object whose messages are cut.
-fn shortened(object: &Value) -> Value {
-    let cut = |message: &mut Value| {
-        if message.is_string() {
-            *message = text(message).chars().take(MESSAGE).collect::<String>().into();
-        }
-    };
-    let mut short = object.clone();
-    for of_kind in CONDITIONS {
-        let Some(conditions) = short.pointer_mut(&format!("/status/{of_kind}")) else { continue };
-        for condition in conditions.as_array_mut().into_iter().flatten() {
-            if let Some(message) = condition.get_mut("message") {
-                cut(message);
-            }
+fn shortened(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), shortened(value))).collect(),
+        Value::Array(items) => items.iter().map(shortened).collect(),
+        Value::String(message) => message.chars().take(MESSAGE).collect::<String>().into(),
+        other => other.clone(),
+    }
+}
+
+/// Only the first line of the reason for a stop is read. The others describe the whole situation.
+fn with_short_reasons(mut history: History) -> History {
+    for entry in &mut history.entries {
+        if let What::Mark(mark) = &mut entry.what
+            && mark.name == SharedMark::Stopped.as_str()
+        {
+            let reason = text(&mark.detail["reason"]).lines().next().unwrap_or_default();
+            mark.detail = json!({"reason": reason.chars().take(MESSAGE).collect::<String>()});
         }
     }
-    if let Some(message) = short.get_mut("message") {
-        cut(message);
-    }
-    short
+    history
 }
 
 /// Drops the objects outside the gang, kind by kind, and versions that repeat the one before.
@@ -258,7 +256,6 @@ fn thin(history: History, proves: Proves<'_>, with_bindings: bool) -> History {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, canary, node};
-    use serde_json::json;
 
     use super::*;
     use crate::plain_gang::PlainGang;
@@ -330,9 +327,13 @@ mod tests {
 
     #[test]
     fn the_reason_for_no_answer_is_kept() {
-        let history = story().all_added(waiting(&GANG, 3)).end();
+        let waits = story().all_added(waiting(&GANG, 3));
+        let reason = format!("no canary was bound\n{}", "a node without pods\n".repeat(1000));
+        let stopped = waits.clone().mark(SharedMark::Stopped, json!({"reason": reason}));
         let observation = observation("bound/lost-pod-replaced");
-        let short = excerpt(observation, &history).unwrap();
-        assert_eq!(observation.answer(&short), observation.answer(&history));
+        for history in [waits.end(), stopped.end()] {
+            let short = excerpt(observation, &history).unwrap();
+            assert_eq!(observation.answer(&short), observation.answer(&history));
+        }
     }
 }
