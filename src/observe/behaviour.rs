@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::answer::Figure;
 
 /// What schedulers do where nothing is promised: the answers of one run of `observe`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Behaviour {
     /// Version of the format.
@@ -31,7 +31,7 @@ pub struct Behaviour {
 }
 
 /// A question and its answers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Question {
     /// Such as `surplus/room-for-some`.
@@ -45,7 +45,7 @@ pub struct Question {
 }
 
 /// The answer of one scheduler.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cell {
     /// The schedulerName.
@@ -60,7 +60,7 @@ pub struct Cell {
     /// The number of rounds with each answer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub distribution: BTreeMap<String, u32>,
-    /// Why a round has no answer, or why the question does not apply.
+    /// Why a round has no answer, why the question does not apply, or why the answers vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Measured numbers of the first round with this answer. They are not compared.
@@ -75,7 +75,7 @@ pub struct Cell {
 }
 
 /// Whether a question was answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// At least four of five rounds gave the same answer.
@@ -83,6 +83,7 @@ pub enum Outcome {
     /// The rounds gave different answers.
     Varies,
     /// No round reached the moment of the question.
+    #[default]
     NoAnswer,
     /// The scheduler does not have what the question is about.
     DoesNotApply,
@@ -126,6 +127,28 @@ impl Behaviour {
     }
 }
 
+impl Cell {
+    /// The text of the cell. `word` writes an answer, given the position of its history.
+    pub fn shown(&self, word: impl Fn(&str, usize) -> String) -> String {
+        match self.outcome {
+            Outcome::Answered => {
+                let figure =
+                    self.figures.first().map(|figure| format!(" ({} {})", figure.value, figure.unit));
+                word(self.answer.as_deref().unwrap_or_default(), 0) + &figure.unwrap_or_default()
+            }
+            Outcome::Varies => {
+                // Published excerpts are in the order of the answers.
+                let answers = self.distribution.iter().enumerate();
+                let rounds =
+                    answers.map(|(index, (answer, times))| format!("{} {times}", word(answer, index)));
+                format!("varies: {}", rounds.collect::<Vec<_>>().join(", "))
+            }
+            Outcome::NoAnswer => word("no answer", 0),
+            Outcome::DoesNotApply => "does not apply".into(),
+        }
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use schemars::schema_for;
@@ -139,10 +162,7 @@ pub(crate) mod tests {
             outcome,
             answer: answer.map(str::to_owned),
             distribution: answer.map(|answer| (answer.to_owned(), 1)).into_iter().collect(),
-            reason: None,
-            figures: Vec::new(),
-            notes: Vec::new(),
-            histories: Vec::new(),
+            ..Cell::default()
         };
         let question = Question {
             id: "bound/lost-pod-replaced".into(),
@@ -160,6 +180,13 @@ pub(crate) mod tests {
             rounds: 1,
             questions: vec![question],
         }
+    }
+
+    pub(crate) fn column(backend: &str, version: &str, outcome: Outcome, answer: Option<&str>) -> Behaviour {
+        let mut column = document(outcome, answer);
+        let cell = &mut column.questions[0].cells[0];
+        (cell.backend, cell.version) = (backend.into(), version.into());
+        column
     }
 
     #[test]

@@ -1,100 +1,146 @@
-//! Four causes of a waiting gang, and questions about its reports. A driver ends after a full pass of the
-//! scheduler.
+//! Five causes of a waiting gang, and three questions about each: what its pods, its gang resource and events
+//! report.
 
 use conformance_contract::scheduler::Scheduler;
-use conformance_driver::case::{Drive, Nodes, nodes};
+use conformance_driver::case::nodes;
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, name};
+use conformance_history::{History, Live, name};
 use serde_json::{Value, json};
 
 use crate::answer::Answered;
 use crate::observation::Observation;
 use crate::plain_gang::PlainGang;
+use crate::topology::{self, WITHOUT_LEVELS};
 use crate::{reports, seen, steps};
 
 pub(crate) const GANG: PlainGang = PlainGang::new("waiting", 3);
 
-pub(crate) struct Cause {
-    drive: Drive,
-    nodes: &'static [Nodes],
-    not_on: &'static [(Scheduler, &'static str)],
+macro_rules! reports_while {
+    ($id:literal, $state:literal, $submit:ident, $nodes:expr, $not_on:expr) => {
+        [
+            reports_while!($id, "-on-pods", "What reason do the pods report", $state, $submit, on_pods)
+                .answers(reports::ON_PODS)
+                .nodes($nodes)
+                .not_on($not_on),
+            reports_while!(
+                $id,
+                "-on-resource",
+                "What does the gang resource report",
+                $state,
+                $submit,
+                on_resource
+            )
+            .answers(reports::ON_RESOURCE)
+            .nodes($nodes)
+            .not_on($not_on),
+            reports_while!($id, "-in-events", "Which objects are events about", $state, $submit, in_events)
+                .answers(reports::IN_EVENTS)
+                .nodes($nodes)
+                .not_on($not_on),
+        ]
+    };
+    ($id:literal, $of:literal, $question:literal, $state:literal, $submit:ident, $answer:ident) => {
+        Observation::new(
+            concat!($question, " while ", $state, "?"),
+            |test| {
+                Box::pin(async move {
+                    $submit(test).await?;
+                    until_reported(test).await
+                })
+            },
+            $answer,
+        )
+        .registered(concat!($id, $of), "")
+    };
 }
 
-pub(crate) const TOO_FEW_PODS: Cause =
-    Cause { drive: |test| Box::pin(too_few_pods(test)), nodes: &[nodes(3).gpus(8)], not_on: &[] };
+pub(crate) static REPORTS: [[Observation; 3]; 5] = [
+    // 3 nodes x 8 GPUs; 2 pods x 8 GPUs of a gang with minimum 3: one pod is missing.
+    reports_while!("waits/too-few-pods", "the gang has too few pods", too_few_pods, &[nodes(3).gpus(8)], &[]),
+    // 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short.
+    reports_while!("waits/too-little-room", "the gang does not fit", whole_gang, &[nodes(2).gpus(8)], &[]),
+    // 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that fits, in a queue that does not exist.
+    reports_while!(
+        "waits/missing-queue",
+        "the queue of the gang is missing",
+        missing_queue,
+        &[nodes(3).gpus(8)],
+        WITHOUT_QUEUES
+    ),
+    // 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs that fits. Its sibling does not exist.
+    reports_while!(
+        "waits/missing-sibling",
+        "a sibling of the gang is missing",
+        missing_sibling,
+        &[nodes(3).gpus(8)],
+        &[
+            (Scheduler::KUBE, "a PodGroup has siblings only in a tree, which an operator creates"),
+            (Scheduler::VOLCANO, "siblings are subgroups of one gang resource"),
+            (Scheduler::KAI, "siblings are subgroups of one gang resource"),
+        ]
+    ),
+    // 3 nodes x 8 GPUs without the label of the level; a gang of 3 pods x 8 GPUs that requires the level.
+    reports_while!(
+        "topology/missing-label",
+        "no node has the label of a required level",
+        missing_label,
+        &[nodes(3).gpus(8)],
+        WITHOUT_LEVELS
+    ),
+];
 
-pub(crate) const TOO_LITTLE_ROOM: Cause =
-    Cause { drive: |test| Box::pin(too_little_room(test)), nodes: &[nodes(2).gpus(8)], not_on: &[] };
-
-pub(crate) const MISSING_QUEUE: Cause = Cause {
-    drive: |test| Box::pin(missing_queue(test)),
-    nodes: &[nodes(3).gpus(8)],
-    not_on: &[
-        (Scheduler::KUBE, "its gang resource has no queue"),
-        (Scheduler::KOORDINATOR, "its gang resource has no queue"),
-    ],
-};
-
-pub(crate) const MISSING_SIBLING: Cause = Cause {
-    drive: |test| Box::pin(missing_sibling(test)),
-    nodes: &[nodes(3).gpus(8)],
-    not_on: &[
-        (Scheduler::KUBE, "a PodGroup has siblings only in a tree, which an operator creates"),
-        (Scheduler::VOLCANO, "siblings are subgroups of one gang resource"),
-        (Scheduler::KAI, "siblings are subgroups of one gang resource"),
-    ],
-};
+pub(crate) const WITHOUT_QUEUES: &[(Scheduler, &str)] = &[
+    (Scheduler::KUBE, "its gang resource has no queue"),
+    (Scheduler::KOORDINATOR, "its gang resource has no queue"),
+];
 
 /// Koordinator's annotation with all gang resources whose gangs are bound together.
 const SIBLINGS: &str = "gang.scheduling.koordinator.sh/groups";
 
-pub(crate) async fn too_few_pods(test: &mut TestContext) -> Result<(), Stop> {
-    steps::submit(test, &GANG, GANG.minimum - 1).await?;
-    test.scheduler_passes().await
+async fn too_few_pods(test: &TestContext) -> Result<(), Stop> {
+    steps::submit(test, &GANG, GANG.minimum - 1).await
 }
 
-pub(crate) async fn too_little_room(test: &mut TestContext) -> Result<(), Stop> {
-    steps::submit(test, &GANG, GANG.minimum).await?;
-    test.scheduler_passes().await
+async fn whole_gang(test: &TestContext) -> Result<(), Stop> {
+    steps::submit(test, &GANG, GANG.minimum).await
 }
 
-async fn missing_queue(test: &mut TestContext) -> Result<(), Stop> {
-    let edit = |resource: &mut Value| resource["spec"]["queue"] = "missing".into();
-    steps::create_resource(test, &GANG, edit).await?;
-    steps::create_pods(test, &GANG, 0..GANG.minimum).await?;
-    test.scheduler_passes().await
+pub(crate) async fn missing_queue(test: &TestContext) -> Result<(), Stop> {
+    steps::create_resource_with(test, &GANG, "queue", "missing".into()).await?;
+    steps::create_pods(test, &GANG, 0..GANG.minimum).await
 }
 
-async fn missing_sibling(test: &mut TestContext) -> Result<(), Stop> {
-    let namespace = test.namespace.clone();
+async fn missing_sibling(test: &TestContext) -> Result<(), Stop> {
+    let namespace = &test.namespace;
     let edit = |resource: &mut Value| {
         let siblings = json!([format!("{namespace}/{}", name(resource)), format!("{namespace}/missing")]);
         resource["metadata"]["annotations"][SIBLINGS] = siblings.to_string().into();
     };
     steps::create_resource(test, &GANG, edit).await?;
-    steps::create_pods(test, &GANG, 0..GANG.minimum).await?;
-    test.scheduler_passes().await
+    steps::create_pods(test, &GANG, 0..GANG.minimum).await
 }
 
-pub(crate) const fn on_pods(cause: &Cause, question: &'static str) -> Observation {
-    let answer = |history: &History| reports::on_pods(&seen::passed(history)?, &GANG);
-    cause.observation(question, answer).answers(reports::ON_PODS)
+async fn missing_label(test: &TestContext) -> Result<(), Stop> {
+    topology::create_resource(test, &GANG, topology::MISSING).await?;
+    steps::create_pods(test, &GANG, 0..GANG.minimum).await
 }
 
-pub(crate) const fn on_resource(cause: &Cause, question: &'static str) -> Observation {
-    let answer =
-        |history: &History| reports::on_resource(&seen::passed(history)?, history.header.target, &GANG);
-    cause.observation(question, answer).answers(reports::ON_RESOURCE)
+/// Schedulers write events and conditions after their decision, and a recorder does not wait for events. So
+/// only time shows that there is no report.
+pub(crate) async fn until_reported(test: &mut TestContext) -> Result<(), Stop> {
+    let target = test.target;
+    let are_complete = move |live: &Live| reports::are_complete(live, target, &GANG);
+    steps::observe(test, "reports on the pods, on the gang resource and in events", are_complete).await
 }
 
-pub(crate) const fn in_events(cause: &Cause, question: &'static str) -> Observation {
-    let answer =
-        |history: &History| reports::in_events(&seen::passed(history)?, history.header.target, &GANG);
-    cause.observation(question, answer).answers(reports::IN_EVENTS)
+fn on_pods(history: &History) -> Answered {
+    reports::on_pods(&seen::observed(history)?, &GANG)
 }
 
-impl Cause {
-    const fn observation(&self, question: &'static str, answer: fn(&History) -> Answered) -> Observation {
-        Observation::new(question, self.drive, answer).nodes(self.nodes).not_on(self.not_on)
-    }
+fn on_resource(history: &History) -> Answered {
+    reports::on_resource(&seen::observed(history)?, history.header.target, &GANG)
+}
+
+fn in_events(history: &History) -> Answered {
+    reports::in_events(&seen::observed(history)?, history.header.target, &GANG)
 }

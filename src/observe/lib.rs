@@ -1,10 +1,10 @@
 //! Observed behaviour: what each scheduler does where nothing is promised (`observe`).
 //!
-//! - `waits`, `conditions`, `surplus`, `bound`, `members`, `priority`, `preemption`, `affinity`,
-//!   `topology`, `load`: the observations, one `.rs` file each. The build script registers them as it
-//!   registers cases.
+//! - `waits`, `conditions`, `surplus`, `bound`, `members`, `preemption`, `topology`, `load`: observations, one
+//!   `.rs` file each. The build script registers them as it registers cases.
+//! - `priority`, `affinity`, `causes`: tables of observations that differ in one argument
 //! - `observation`, `answer`: a question, and its answer from a history. `plain_gang` is the gang that most
-//!   questions are about, `steps` what drivers do with it, and `causes` the reasons why it waits.
+//!   questions are about, and `steps` what drivers do with it.
 //! - `seen`, `reports`: what a history shows of a gang, and what the gang reports
 //! - `rounds` combines the answers of several rounds, `behaviour` is the document of all answers, and
 //!   `comparison` compares two documents.
@@ -48,7 +48,9 @@ pub use rounds::cell;
 include!(concat!(env!("OUT_DIR"), "/cases.rs"));
 
 pub fn all() -> impl Iterator<Item = &'static Observation> {
-    OBSERVATIONS.iter()
+    let tables: [&'static [Observation]; 3] =
+        [&affinity::OBSERVATIONS, &priority::OBSERVATIONS, causes::REPORTS.as_flattened()];
+    OBSERVATIONS.iter().chain(tables.into_iter().flatten())
 }
 
 pub fn observation(id: &str) -> Option<&'static Observation> {
@@ -62,10 +64,13 @@ mod tests {
     use conformance_contract::target::AI_CONFORMANCE_TARGETS;
 
     use super::*;
+    use crate::testing::history_of;
 
     #[test]
     fn observations_are_questions_with_several_answers() {
-        assert!(all().count() >= 12, "{}", all().count());
+        assert!(all().count() >= 50, "{}", all().count());
+        let ids: BTreeSet<_> = all().map(Observation::id).collect();
+        assert_eq!(ids.len(), all().count());
         for observation in all() {
             let id = observation.id();
             assert!(observation.question().ends_with('?'), "{id}: {}", observation.question());
@@ -78,6 +83,32 @@ mod tests {
             assert!(is_for_some, "{id} applies to no scheduler");
             // A namespace has at most 63 characters and ends with the run's id and a number.
             assert!(id.len() <= 45, "{id}");
+        }
+    }
+
+    #[test]
+    fn hand_written_histories_lead_to_several_answers() {
+        let stories = grove_yaml::documents(include_str!("stories.yaml")).unwrap().remove(0);
+        let ids = stories.as_object().unwrap().keys();
+        assert_eq!(
+            ids.filter(|id| observation(id).is_none()).count(),
+            0,
+            "a story of an unknown observation"
+        );
+        // The figures of questions about load are in marks, which their own tests set.
+        for observation in all().filter(|observation| observation.asked != Asked::Load) {
+            let id = observation.id();
+            let mut answers = BTreeSet::new();
+            for (wanted, steps) in stories[id].as_object().into_iter().flatten() {
+                match observation.answer(&history_of(steps)) {
+                    Ok(answer) => {
+                        assert_eq!(answer.word, wanted, "{id}");
+                        answers.insert(answer.word);
+                    }
+                    Err(reason) => assert_eq!(wanted, "no answer", "{id}: {reason}"),
+                }
+            }
+            assert!(answers.len() >= 2, "{id}: stories.yaml has only the answers {answers:?}");
         }
     }
 

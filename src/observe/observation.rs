@@ -12,7 +12,6 @@ use crate::answer::{Answered, NoAnswer};
 
 /// Creates an observation from the functions `drive` and `answer` of its file. The second argument, such as
 /// [`restored`](conformance_driver::control_plane::restored), runs `drive` and then repairs what it broke.
-/// Two further arguments are a driver and an answer that several files use.
 macro_rules! question {
     ($question:literal) => {
         $crate::observation::Observation::new($question, |test| Box::pin(drive(test)), answer)
@@ -23,9 +22,6 @@ macro_rules! question {
             |test| Box::pin($repaired(test, |test| Box::pin(drive(test)))),
             answer,
         )
-    };
-    ($question:literal, $drive:ident, $answer:ident) => {
-        $crate::observation::Observation::new($question, |test| Box::pin($drive(test)), $answer)
     };
 }
 pub(crate) use question;

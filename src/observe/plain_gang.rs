@@ -25,6 +25,10 @@ impl PlainGang {
         Self { gpus, ..self }
     }
 
+    pub(crate) const fn minimum(self, minimum: usize) -> Self {
+        Self { minimum, ..self }
+    }
+
     pub(crate) const fn copy(self, number: usize) -> Self {
         Self { copy: Some(number), ..self }
     }

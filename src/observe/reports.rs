@@ -15,7 +15,8 @@ use crate::seen;
 /// Characters of a quoted message.
 const QUOTED: usize = 160;
 
-/// The possible answers about the PodScheduled conditions of the pods, by their reason.
+/// The possible answers about the PodScheduled conditions of the pods: none, its reason in lower case, or
+/// several reasons.
 pub(crate) const ON_PODS: &[&str] = &[
     "no-condition",
     "unschedulable",
@@ -41,24 +42,16 @@ pub(crate) fn on_pods(live: &Live, gang: &PlainGang) -> Answered {
     let pods = seen::pods(live, gang);
     let reasons: BTreeSet<&str> =
         pods.iter().map(|pod| refused(*pod).map_or("", |condition| text(&condition["reason"]))).collect();
-    let mut words = reasons.iter().map(|reason| {
-        Ok(match *reason {
-            "" => "no-condition",
-            "Unschedulable" => "unschedulable",
-            "Schedulable" => "schedulable",
-            "Undetermined" => "undetermined",
-            "NotEnoughResources" => "not-enough-resources",
-            "NotEnoughTasks" => "not-enough-tasks",
-            "SchedulingGated" => "scheduling-gated",
-            "SchedulerError" => "scheduler-error",
-            other => return Err(NoAnswer(format!("reason {other:?} of PodScheduled is not in the list"))),
-        })
-    });
-    let first = words.next().ok_or_else(|| NoAnswer(format!("gang {} has no pods", gang.name)))??;
-    let word = match words.next().transpose()? {
-        None => first,
-        Some(_) => "differs-by-pod",
-    };
+    let mut words = BTreeSet::new();
+    for reason in reasons {
+        // NotEnoughTasks is the word not-enough-tasks.
+        let is_word = |word: &&&str| word.replace('-', "") == reason.to_ascii_lowercase();
+        let word = if reason.is_empty() { Some(&ON_PODS[0]) } else { ON_PODS.iter().find(is_word) };
+        let unknown = || NoAnswer(format!("reason {reason:?} of PodScheduled is not in the list"));
+        words.insert(*word.ok_or_else(unknown)?);
+    }
+    let first = words.first().ok_or_else(|| NoAnswer(format!("gang {} has no pods", gang.name)))?;
+    let word = if words.len() == 1 { *first } else { "differs-by-pod" };
     Ok(Answer::new(word).notes(pod_messages(live, gang)))
 }
 
@@ -74,6 +67,27 @@ pub(crate) fn pod_messages(live: &Live, gang: &PlainGang) -> BTreeSet<String> {
         .collect()
 }
 
+/// Which of two states was reached first; `neither` if none was. The driver waits for one of them.
+pub(crate) fn first_of(history: &History, states: [(&'static str, fn(&Live) -> bool); 2]) -> Answered {
+    let live = seen::observed(history)?;
+    let reached = states.iter().find(|(_, is_reached)| is_reached(&live));
+    let after =
+        seen::seconds_after_change(history, |live| states.iter().any(|(_, is_reached)| is_reached(live)));
+    Ok(Answer::new(reached.map_or("neither", |(word, _)| *word)).seconds("change to binding", after))
+}
+
+/// The possible answers of [`by_reply`].
+pub(crate) const ON_REPLY: &[&str] = &["refused", "bound", "waits"];
+
+/// Whether the API server refused the driver's change, else whether the pods are bound after it.
+pub(crate) fn by_reply(history: &History, gang: &PlainGang, indices: Range<usize>) -> Answered {
+    let answer = by_binding(history, gang, indices, ["bound", "waits"])?;
+    match seen::refusal(history)? {
+        Some(refusal) => Ok(Answer::new("refused").notes([refusal])),
+        None => Ok(answer),
+    }
+}
+
 pub(crate) fn by_binding(
     history: &History,
     gang: &PlainGang,
@@ -84,7 +98,7 @@ pub(crate) fn by_binding(
     let are_bound = move |live: &Live| indices.clone().all(|index| seen::is_bound(live, gang, index));
     let word = if are_bound(&live) { bound } else { unbound };
     let after = seen::seconds_after_change(history, are_bound);
-    Ok(Answer::new(word).seconds("creation to binding", after).notes(pod_messages(&live, gang)))
+    Ok(Answer::new(word).seconds("change to binding", after).notes(pod_messages(&live, gang)))
 }
 
 fn quoted(place: &str, reason: &str, message: &str) -> String {
@@ -156,6 +170,14 @@ pub(crate) fn in_events(live: &Live, target: Target, gang: &PlainGang) -> Answer
     let quotes: BTreeSet<_> =
         all().map(|event| quoted("event", text(&event["reason"]), event_note(event))).collect();
     Ok(Answer::new(word).figure("events", times as f64, "events").notes(quotes))
+}
+
+/// Whether every pod, the gang resource, and events about both report something.
+pub(crate) fn are_complete(live: &Live, target: Target, gang: &PlainGang) -> bool {
+    let resource = seen::resource(live, target, gang);
+    seen::pods(live, gang).into_iter().all(|pod| refused(pod).is_some())
+        && resource.is_some_and(|resource| conditions(resource).next().is_some())
+        && in_events(live, target, gang).is_ok_and(|answer| answer.word == "on-both")
 }
 
 #[cfg(test)]

@@ -1,23 +1,11 @@
 //! Combines the answers of several rounds into one cell. A scheduler that decides a race differently each
 //! time has no answer: its cell varies, with the distribution.
 
-use std::collections::BTreeMap;
-
 use crate::answer::Answered;
 use crate::behaviour::{Cell, Evidence, Outcome};
 
 pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence>)>) -> Cell {
-    let mut cell = Cell {
-        backend: backend.into(),
-        version: version.into(),
-        outcome: Outcome::NoAnswer,
-        answer: None,
-        distribution: BTreeMap::new(),
-        reason: None,
-        figures: Vec::new(),
-        notes: Vec::new(),
-        histories: Vec::new(),
-    };
+    let mut cell = Cell { backend: backend.into(), version: version.into(), ..Cell::default() };
     let count = rounds.len();
     let (mut answers, mut histories) = (Vec::new(), Vec::new());
     for (answered, history) in rounds {

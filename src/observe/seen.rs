@@ -2,7 +2,7 @@
 
 use conformance_contract::target::Target;
 use conformance_expect::schedulers;
-use conformance_history::{History, Live, Pod, SharedMark, What, marks};
+use conformance_history::{History, Live, Pod, What, marks};
 use serde_json::Value;
 
 use crate::answer::NoAnswer;
@@ -25,11 +25,6 @@ pub(crate) fn gang_kind(target: Target) -> Option<&'static str> {
 
 pub(crate) fn observed(history: &History) -> Result<Live, NoAnswer> {
     let (place, _) = history.reached(OBSERVED)?;
-    Ok(history.before(place))
-}
-
-pub(crate) fn passed(history: &History) -> Result<Live, NoAnswer> {
-    let (place, _) = history.reached(SharedMark::SchedulerPassed)?;
     Ok(history.before(place))
 }
 

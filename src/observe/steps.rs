@@ -20,6 +20,16 @@ pub(crate) async fn submit(test: &TestContext, gang: &PlainGang, pods: usize) ->
     create_pods(test, gang, 0..pods).await
 }
 
+/// Submits a gang that has to wait, until the scheduler has made a full pass over it.
+pub(crate) async fn submit_waiting(
+    test: &mut TestContext,
+    gang: &PlainGang,
+    pods: usize,
+) -> Result<(), Stop> {
+    submit(test, gang, pods).await?;
+    full_pass(test).await
+}
+
 pub(crate) async fn submit_copies(test: &TestContext, gang: &PlainGang, copies: usize) -> Result<(), Stop> {
     for copy in 0..copies {
         submit(test, &gang.copy(copy), gang.minimum).await?;
@@ -36,11 +46,30 @@ pub(crate) async fn create_resource(
     test: &TestContext,
     gang: &PlainGang,
     edit: impl FnOnce(&mut Value),
-) -> Result<(), Stop> {
+) -> Result<Value, Stop> {
     let (kind, mut resource) = part(test, gang, |kind| kind != "Pod")?;
     resource["metadata"]["labels"][names::GANG] = gang.name.into();
     edit(&mut resource);
-    test.create(kind, &resource).await.map(drop)
+    test.create(kind, &resource).await
+}
+
+/// Creates the gang resource with a field that the question is about.
+pub(crate) async fn create_resource_with(
+    test: &TestContext,
+    gang: &PlainGang,
+    field: &str,
+    value: Value,
+) -> Result<(), Stop> {
+    has_field(&create_resource(test, gang, |resource| resource["spec"][field] = value).await?, field)
+}
+
+/// The API server drops a field that it does not know.
+fn has_field(stored: &Value, field: &str) -> Result<(), Stop> {
+    if !stored["spec"][field].is_null() {
+        return Ok(());
+    }
+    let action = "create the gang resource".into();
+    Err(Stop::Refused { action, reason: format!("this version of it has no field {field}") })
 }
 
 pub(crate) async fn create_pods(
@@ -95,12 +124,26 @@ pub(crate) async fn delete_resource(test: &TestContext, gang: &PlainGang) -> Res
     test.delete(kind, &own_name(test, gang)).await
 }
 
-/// Records whether the API server accepts the change.
-pub(crate) async fn change_minimum(test: &TestContext, gang: &PlainGang, minimum: usize) -> Result<(), Stop> {
-    let (kind, resource) = part(test, &PlainGang { minimum, ..*gang }, |kind| kind != "Pod")?;
+/// Sets the spec of the existing gang resource to that of `gang`, and records whether the API server accepts
+/// the change.
+pub(crate) async fn change_spec(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
+    let (kind, resource) = part(test, gang, |kind| kind != "Pod")?;
     changed(test);
-    let refusal = match test.patch(kind, &own_name(test, gang), json!({"spec": resource["spec"]})).await {
-        Ok(_) => Value::Null,
+    let reply = test.patch(kind, &own_name(test, gang), json!({"spec": resource["spec"]})).await;
+    record_reply(test, reply.map(drop))
+}
+
+/// Deletes the gang resource, creates it again at once, and records whether the API server accepts that.
+pub(crate) async fn recreate_resource(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
+    changed(test);
+    delete_resource(test, gang).await?;
+    let reply = create_resource(test, gang, |_| {}).await;
+    record_reply(test, reply.map(drop))
+}
+
+fn record_reply(test: &TestContext, reply: Result<(), Stop>) -> Result<(), Stop> {
+    let refusal = match reply {
+        Ok(()) => Value::Null,
         Err(Stop::Refused { reason, .. }) => reason.into(),
         Err(stop) => return Err(stop),
     };
@@ -147,15 +190,22 @@ pub(crate) async fn until_bound(test: &TestContext, gang: &PlainGang, count: usi
     test.until(state, limits::SCHEDULING, |live| seen::bound(live, gang) >= count).await
 }
 
-/// Waits until a state is reached, or until the time of another try has passed without it. Canaries then
-/// prove that the scheduler has made a full pass.
+/// Canaries prove that the scheduler has made a full pass, and the history has all objects that it wrote.
+pub(crate) async fn full_pass(test: &mut TestContext) -> Result<(), Stop> {
+    test.scheduler_passes().await?;
+    // The canaries are pods. The watches of other kinds may be behind.
+    test.caught_up().await
+}
+
+/// Waits until a state is reached, or until the time of another try has passed without it. A [`full_pass`]
+/// follows.
 pub(crate) async fn settle(
     test: &mut TestContext,
     state: &str,
     is_reached: impl Fn(&Live) -> bool,
 ) -> Result<(), Stop> {
     try_until(test, state, limits::ANOTHER_TRY, is_reached).await?;
-    test.scheduler_passes().await
+    full_pass(test).await
 }
 
 pub(crate) async fn try_until(
@@ -193,6 +243,15 @@ pub(crate) async fn observe_bound(
 ) -> Result<(), Stop> {
     let state = format!("pods {indices:?} of gang {} bound", gang.name);
     observe(test, &state, |live| indices.clone().all(|index| seen::is_bound(live, gang, index))).await
+}
+
+pub(crate) async fn observe_replacement(
+    test: &mut TestContext,
+    gang: &PlainGang,
+    index: usize,
+) -> Result<(), Stop> {
+    create_pods(test, gang, index..index + 1).await?;
+    observe_bound(test, gang, index..index + 1).await
 }
 
 pub(crate) fn pod_name(test: &TestContext, gang: &PlainGang, index: usize) -> String {
@@ -236,5 +295,12 @@ mod tests {
     fn gangs_of_two_rounds_have_different_names() {
         assert_eq!(unique("raised", "bound-minimum-raised-1f2e3d-4"), "raised-1f2e3d-4");
         assert_eq!(unique("raised", "bound-minimum-raised-1f2e3d-51"), "raised-1f2e3d-51");
+    }
+
+    #[test]
+    fn a_field_that_the_api_server_drops_is_found() {
+        assert!(has_field(&json!({"spec": {"queue": "a"}}), "queue").is_ok());
+        let error = has_field(&json!({"spec": {"minMember": 2}}), "queue").unwrap_err().to_string();
+        assert_eq!(error, "create the gang resource: this version of it has no field queue");
     }
 }

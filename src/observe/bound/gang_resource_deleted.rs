@@ -19,8 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if test.look(|live| seen::is_bound(live, &GANG, 1)) {
         steps::lose_pod(test, &GANG, 1).await?;
     }
-    steps::create_pods(test, &GANG, REPLACEMENT..REPLACEMENT + 1).await?;
-    steps::observe_bound(test, &GANG, REPLACEMENT..REPLACEMENT + 1).await
+    steps::observe_replacement(test, &GANG, REPLACEMENT).await
 }
 
 fn answer(history: &History) -> Answered {
@@ -34,24 +33,4 @@ fn answer(history: &History) -> Answered {
     };
     let fate = seen::fate(&before, history.header.target, &GANG);
     Ok(Answer::new(word).notes([fate]).notes(reports::pod_messages(&live, &GANG)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(1, None, "pods-deleted")]
-    #[case(2, Some("n"), "replacement-bound")]
-    #[case(2, None, "replacement-waits")]
-    fn the_pods_and_the_replacement_are_the_answer(
-        #[case] kept: usize,
-        #[case] node: Option<&str>,
-        #[case] wanted: &'static str,
-    ) {
-        let kept = bind(story().all_added(waiting(&GANG, 2)), &GANG, 0..kept).mark(CHANGED, Value::Null);
-        let replaced = kept.deleted(pod(&GANG, 1, None)).added(pod(&GANG, REPLACEMENT, node));
-        assert_eq!(word(&OBSERVATION, replaced.mark(OBSERVED, Value::Null)), Ok(wanted));
-    }
 }

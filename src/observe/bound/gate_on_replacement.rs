@@ -36,22 +36,3 @@ fn answer(history: &History) -> Answered {
     });
     Ok(Answer::new(if is_bound { "bound" } else { "held" }).seconds("gate removed to all bound", both))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(Some("n"), "bound")]
-    #[case(None, "held")]
-    fn the_replacement_without_a_gate_is_the_answer(
-        #[case] node: Option<&str>,
-        #[case] wanted: &'static str,
-    ) {
-        let gated = story().added(pod(&GANG, GATED, None)).added(pod(&GANG, FREE, node));
-        let removed = gated.mark(CHANGED, Value::Null);
-        let bound = removed.modified(pod(&GANG, GATED, Some("n"))).modified(pod(&GANG, FREE, Some("n")));
-        assert_eq!(word(&OBSERVATION, bound.mark(OBSERVED, Value::Null)), Ok(wanted));
-    }
-}

@@ -39,19 +39,3 @@ fn answer(history: &History) -> Answered {
     let word = if is_evicted(&seen::observed(history)?) { "evicted" } else { "kept" };
     Ok(Answer::new(word).seconds("deletion to eviction", seen::seconds_after_change(history, is_evicted)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(1, "evicted")]
-    #[case(0, "kept")]
-    fn the_other_pod_is_the_answer(#[case] evicted: usize, #[case] wanted: &'static str) {
-        let bound = bind(story().all_added(waiting(&GANG, 2)), &GANG, 0..2).mark(CHANGED, Value::Null);
-        let lost = bound.deleted(pod(&GANG, 1, Some("n"))).later(60);
-        let left = (0..evicted).fold(lost, |story, index| story.deleted(pod(&GANG, index, Some("n"))));
-        assert_eq!(word(&OBSERVATION, left.mark(OBSERVED, Value::Null)), Ok(wanted));
-    }
-}

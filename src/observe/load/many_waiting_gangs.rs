@@ -81,32 +81,32 @@ fn answer(history: &History) -> Answered {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
+    use conformance_history::testing::Story;
+    use serde_json::json;
 
-    fn observed(node: Option<&str>, seconds: i64) -> Story {
+    use super::*;
+    use crate::testing::{changed, observed, pod, story, word};
+
+    fn measured(node: Option<&str>, seconds: i64) -> Story {
         let usage =
             |seconds: f64, megabytes: f64| json!({"processorSeconds": seconds, "megabytes": megabytes});
-        let measured = story().mark(UNUSED, usage(1.0, 100.0)).mark(CREATED, usage(4.5, 180.0));
-        let waited = measured.mark(WAITED, usage(10.5, 220.0)).mark(CHANGED, Value::Null);
-        waited.later(seconds).added(pod(&YOUNGER, 0, node)).mark(OBSERVED, Value::Null)
+        let created = story().mark(UNUSED, usage(1.0, 100.0)).mark(CREATED, usage(4.5, 180.0));
+        let waited = changed(created.mark(WAITED, usage(10.5, 220.0)));
+        observed(waited.later(seconds).added(pod(&YOUNGER, 0, node)))
     }
 
-    #[rstest::rstest]
-    #[case(Some("n"), 30, "bound")]
-    #[case(Some("n"), 31, "waits")]
-    #[case(None, 30, "waits")]
-    fn the_younger_gang_is_the_answer(
-        #[case] node: Option<&str>,
-        #[case] seconds: i64,
-        #[case] wanted: &'static str,
-    ) {
-        assert_eq!(word(&OBSERVATION, observed(node, seconds)), Ok(wanted));
+    #[test]
+    fn the_younger_gang_is_the_answer() {
+        for (node, seconds, wanted) in
+            [(Some("n"), 30, "bound"), (Some("n"), 31, "waits"), (None, 30, "waits")]
+        {
+            assert_eq!(word(&OBSERVATION, measured(node, seconds)), Ok(wanted));
+        }
     }
 
     #[test]
     fn the_figures_are_differences() {
-        let answer = OBSERVATION.answer(&observed(Some("n"), 2).end()).unwrap();
+        let answer = OBSERVATION.answer(&measured(Some("n"), 2).end()).unwrap();
         let figures: Vec<_> =
             answer.figures.iter().map(|figure| (figure.value, figure.unit.as_str())).collect();
         assert_eq!(figures, [(120.0, "MB"), (3.5, "s"), (6.0, "s/min"), (2.0, "s")]);

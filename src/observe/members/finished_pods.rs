@@ -13,7 +13,7 @@ pub(crate) const OBSERVATION: Observation =
         .answers(&["count", "do-not-count"])
         .nodes(&[nodes(3).gpus(8)]);
 
-pub(super) const GANG: PlainGang = PlainGang::new("finished", 2);
+const GANG: PlainGang = PlainGang::new("finished", 2);
 const LATER: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -26,8 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     until_phase(test, "Succeeded").await?;
     steps::changed(test);
-    steps::create_pods(test, &GANG, LATER..LATER + 1).await?;
-    steps::observe_bound(test, &GANG, LATER..LATER + 1).await
+    steps::observe_replacement(test, &GANG, LATER).await
 }
 
 async fn until_phase(test: &TestContext, phase: &str) -> Result<(), Stop> {

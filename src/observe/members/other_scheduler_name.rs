@@ -7,7 +7,7 @@ pub(crate) const OBSERVATION: Observation =
         .answers(&["count", "do-not-count"])
         .nodes(&[nodes(3).gpus(8)]);
 
-pub(super) const GANG: PlainGang = PlainGang::new("mixed", 3);
+const GANG: PlainGang = PlainGang::new("mixed", 3);
 const OTHER: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

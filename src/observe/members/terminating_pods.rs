@@ -12,7 +12,7 @@ pub(crate) const OBSERVATION: Observation =
         .answers(&["count", "do-not-count"])
         .nodes(&[nodes(3).gpus(8)]);
 
-pub(super) const GANG: PlainGang = PlainGang::new("terminating", 2);
+const GANG: PlainGang = PlainGang::new("terminating", 2);
 const LATER: usize = 2;
 const FINALIZER: &str = "example.com/keep";
 
@@ -29,8 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let terminating = Awaited::of_harness("both pods Terminating");
     test.until(terminating, limits::CLEANUP, |live| seen::bound(live, &GANG) == 0).await?;
     steps::changed(test);
-    steps::create_pods(test, &GANG, LATER..LATER + 1).await?;
-    let observed = steps::observe_bound(test, &GANG, LATER..LATER + 1).await;
+    let observed = steps::observe_replacement(test, &GANG, LATER).await;
     for index in 0..2 {
         let released = json!({"metadata": {"finalizers": null}});
         test.patch("Pod", &steps::pod_name(test, &GANG, index), released).await?;

@@ -10,7 +10,8 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(2).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    preempt(test).await
+    preempt(test).await?;
+    steps::observe_bound(test, &URGENT, 0..1).await
 }
 
 fn answer(history: &History) -> Answered {
@@ -21,20 +22,4 @@ fn answer(history: &History) -> Answered {
     };
     let after = seen::seconds_after_change(history, |live| seen::is_bound(live, &URGENT, 0));
     Ok(Answer::new(word).seconds("creation to binding", after))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(0, "none")]
-    #[case(1, "one-pod")]
-    #[case(2, "whole-gang")]
-    fn the_remaining_pods_are_the_answer(#[case] evicted: usize, #[case] wanted: &'static str) {
-        let bound = bind(story().all_added(waiting(&GANG, 2)), &GANG, 0..2).mark(CHANGED, Value::Null);
-        let left = (0..evicted).fold(bound, |story, index| story.deleted(pod(&GANG, index, Some("n"))));
-        assert_eq!(word(&OBSERVATION, left.mark(OBSERVED, Value::Null)), Ok(wanted));
-    }
 }

@@ -3,7 +3,7 @@
 use conformance_history::{event_about, event_note, text};
 use serde_json::Value;
 
-use super::{GANG, WITHOUT_PREEMPTION, preempt};
+use super::{GANG, URGENT, WITHOUT_PREEMPTION, preempt};
 use crate::answer::NoAnswer;
 use crate::prelude::*;
 
@@ -16,7 +16,18 @@ pub(crate) const OBSERVATION: Observation =
 const PREEMPTED: &str = "Preempted";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    preempt(test).await
+    preempt(test).await?;
+    // Schedulers write events after their decision.
+    let is_reported = |live: &Live| seen::is_bound(live, &URGENT, 0) && !events(live).is_empty();
+    steps::observe(test, "the other pod bound, and an event about its victim", is_reported).await
+}
+
+fn events(live: &Live) -> Vec<String> {
+    let is_about_gang = |event: &&Value| {
+        event["reason"] == PREEMPTED && text(&event_about(event)["name"]).starts_with(GANG.name)
+    };
+    let found = live.of("Event").filter(is_about_gang);
+    found.map(|event| format!("event: {}", event_note(event))).collect()
 }
 
 fn answer(history: &History) -> Answered {
@@ -31,14 +42,7 @@ fn answer(history: &History) -> Answered {
         .filter(|condition| condition["status"] == "True")
         .map(|condition| format!("DisruptionTarget: {}", text(&condition["message"])))
         .collect();
-    let is_about_gang = |event: &Value| {
-        event["reason"] == PREEMPTED && text(&event_about(event)["name"]).starts_with(GANG.name)
-    };
-    let events: Vec<String> = live
-        .of("Event")
-        .filter(|event| is_about_gang(event))
-        .map(|event| format!("event: {}", event_note(event)))
-        .collect();
+    let events = events(&live);
     let word = match (conditions.is_empty(), events.is_empty()) {
         (true, true) => "nothing",
         (false, true) => "condition",
@@ -46,41 +50,4 @@ fn answer(history: &History) -> Answered {
         (false, false) => "condition-and-event",
     };
     Ok(Answer::new(word).notes(conditions.into_iter().take(1)).notes(events.into_iter().take(1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    fn bound() -> Story {
-        bind(story().all_added(waiting(&GANG, 2)), &GANG, 0..2)
-    }
-
-    #[rstest::rstest]
-    #[case(false, false, "nothing")]
-    #[case(true, false, "condition")]
-    #[case(false, true, "event")]
-    #[case(true, true, "condition-and-event")]
-    fn conditions_and_events_are_the_answer(
-        #[case] condition: bool,
-        #[case] event: bool,
-        #[case] wanted: &'static str,
-    ) {
-        let mut victim = pod(&GANG, 0, Some("n"));
-        let status = if condition { "True" } else { "False" };
-        victim["status"]["conditions"] = json!([{"type": "DisruptionTarget", "status": status}]);
-        let reason = if event { "Preempted" } else { "Scheduled" };
-        let about = json!({"kind": "Pod", "name": "running-0"});
-        let event =
-            json!({"kind": "Event", "metadata": {"name": "e"}, "reason": reason, "involvedObject": about});
-        let evicted = bound().modified(victim.clone()).added(event).deleted(victim);
-        assert_eq!(word(&OBSERVATION, evicted.mark(OBSERVED, Value::Null)), Ok(wanted));
-    }
-
-    #[test]
-    fn without_an_evicted_pod_there_is_no_answer() {
-        let reason = word(&OBSERVATION, bound().mark(OBSERVED, Value::Null)).unwrap_err();
-        assert_eq!(reason, "no pod was evicted");
-    }
 }

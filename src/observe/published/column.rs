@@ -62,15 +62,11 @@ fn numbers(version: &str) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::behaviour::Outcome;
-    use crate::behaviour::tests::document;
+    use crate::behaviour::{Outcome, tests};
 
     fn column(backend: &str, version: &str, kubernetes: &str) -> Behaviour {
-        let mut column = document(Outcome::Answered, Some("bound"));
-        column.kubernetes = kubernetes.into();
-        let cell = &mut column.questions[0].cells[0];
-        (cell.backend, cell.version) = (backend.into(), version.into());
-        column
+        let column = tests::column(backend, version, Outcome::Answered, Some("bound"));
+        Behaviour { kubernetes: kubernetes.into(), ..column }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::column::{cell, folder_name, title};
 use super::versions::version_changes;
-use crate::behaviour::{Behaviour, Cell, Evidence, Outcome};
+use crate::behaviour::{Behaviour, Evidence, Outcome};
 
 const HEAD: &str = "# Observed behaviour\n\n\
     What schedulers do where the contract promises nothing. `grove-conformance dev behaviour` writes this \
@@ -41,48 +41,23 @@ fn questions(columns: &[Behaviour]) -> Vec<(&str, &str)> {
 
 fn shown(column: &Behaviour, id: &str) -> String {
     let Some(cell) = cell(column, id) else { return "not asked".into() };
-    let link = |word: &str, evidence: Option<&Evidence>| match evidence {
+    cell.shown(|word, index| match cell.histories.get(index) {
         Some(evidence) => format!("[{word}](behaviour/{}/{})", folder_name(column), evidence.file),
         None => word.to_owned(),
-    };
-    let first = cell.histories.first();
-    match cell.outcome {
-        Outcome::Answered => {
-            let word = link(cell.answer.as_deref().unwrap_or_default(), first);
-            let figure = cell.figures.first().map(|figure| format!(" ({} {})", figure.value, figure.unit));
-            word + &figure.unwrap_or_default()
-        }
-        Outcome::Varies => {
-            // The excerpts are in the order of the answers.
-            let rounds =
-                cell.distribution.iter().enumerate().map(|(index, (word, times))| {
-                    format!("{} {times}", link(word, cell.histories.get(index)))
-                });
-            format!("varies: {}", rounds.collect::<Vec<_>>().join(", "))
-        }
-        Outcome::NoAnswer => link("no answer", first),
-        Outcome::DoesNotApply => "does not apply".into(),
-    }
+    })
 }
 
 fn reasons(text: &mut String, columns: &[Behaviour]) {
     let mut lines = String::new();
     for column in columns {
         for (question, cell) in column.cells() {
-            if let Some(reason) = reason(cell) {
+            if let (false, Some(reason)) = (cell.outcome == Outcome::Answered, &cell.reason) {
                 let _ = writeln!(lines, "- `{}` on {}: {reason}.", question.id, title(column));
             }
         }
     }
     if !lines.is_empty() {
-        let _ = write!(text, "\n## Cells without an answer\n\n{lines}");
-    }
-}
-
-fn reason(cell: &Cell) -> Option<&str> {
-    match cell.outcome {
-        Outcome::NoAnswer | Outcome::DoesNotApply => cell.reason.as_deref(),
-        Outcome::Answered | Outcome::Varies => None,
+        let _ = write!(text, "\n## Cells without one answer\n\n{lines}");
     }
 }
 
@@ -124,17 +99,15 @@ fn evidence(text: &mut String, columns: &[Behaviour]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::behaviour::tests::document;
+    use crate::behaviour::tests;
 
     fn evidence_of(file: &str) -> Evidence {
         Evidence { file: file.into(), sha256: "abc".into(), excerpt_of: Some("def".into()) }
     }
 
     fn column(version: &str, outcome: Outcome, answer: Option<&str>) -> Behaviour {
-        let mut column = document(outcome, answer);
-        let cell = &mut column.questions[0].cells[0];
-        cell.version = version.into();
-        cell.histories = vec![evidence_of("x.jsonl")];
+        let mut column = tests::column("volcano", version, outcome, answer);
+        column.questions[0].cells[0].histories = vec![evidence_of("x.jsonl")];
         column
     }
 
@@ -172,11 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_is_shown() {
-        let mut open = column("v1.15.1", Outcome::DoesNotApply, None);
-        open.questions[0].cells[0].reason = Some("it has no queue".into());
-        let text = page(&[open]);
-        let wanted = "- `bound/lost-pod-replaced` on volcano v1.15.1, Kubernetes v1.36.5: it has no queue.";
-        assert!(text.contains(wanted), "{text}");
+    fn the_reasons_of_cells_without_one_answer_are_shown() {
+        for outcome in [Outcome::DoesNotApply, Outcome::NoAnswer, Outcome::Varies, Outcome::Answered] {
+            let mut open = column("v1.15.1", outcome, None);
+            open.questions[0].cells[0].reason = Some("it has no queue".into());
+            let text = page(&[open]);
+            let wanted =
+                "- `bound/lost-pod-replaced` on volcano v1.15.1, Kubernetes v1.36.5: it has no queue.";
+            assert_eq!(text.contains(wanted), outcome != Outcome::Answered, "{text}");
+        }
     }
 }

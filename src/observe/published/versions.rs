@@ -40,14 +40,7 @@ impl fmt::Display for VersionChange {
 mod tests {
     use super::*;
     use crate::behaviour::Outcome;
-    use crate::behaviour::tests::document;
-
-    fn column(backend: &str, version: &str, outcome: Outcome, answer: Option<&str>) -> Behaviour {
-        let mut column = document(outcome, answer);
-        let cell = &mut column.questions[0].cells[0];
-        (cell.backend, cell.version) = (backend.into(), version.into());
-        column
-    }
+    use crate::behaviour::tests::column;
 
     #[test]
     fn each_version_is_compared_with_the_one_before() {

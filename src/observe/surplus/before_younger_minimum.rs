@@ -14,47 +14,22 @@ const YOUNGER: PlainGang = PlainGang::new("younger", 1);
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     steps::submit(test, &OLDER, 2).await?;
     steps::until_bound(test, &OLDER, 1).await?;
-    steps::submit(test, &YOUNGER, 1).await?;
-    test.scheduler_passes().await?;
+    steps::submit_waiting(test, &YOUNGER, 1).await?;
     steps::changed(test);
     test.add_nodes(1).await?;
-    steps::observe(test, "one of them bound", |live| {
-        seen::bound(live, &OLDER) == 2 || seen::bound(live, &YOUNGER) == 1
-    })
-    .await
+    steps::observe(test, "one of them bound", |live| has_surplus(live) || has_younger(live)).await
+}
+
+fn has_surplus(live: &Live) -> bool {
+    seen::bound(live, &OLDER) == 2
+}
+
+fn has_younger(live: &Live) -> bool {
+    seen::bound(live, &YOUNGER) == 1
 }
 
 fn answer(history: &History) -> Answered {
-    let live = seen::observed(history)?;
-    let has_surplus = |live: &Live| seen::bound(live, &OLDER) == 2;
-    let has_younger = |live: &Live| seen::bound(live, &YOUNGER) == 1;
-    let word = if has_surplus(&live) {
-        "the-surplus-pod"
-    } else if has_younger(&live) {
-        "the-younger-gang"
-    } else {
-        "neither"
-    };
-    let after = seen::seconds_after_change(history, |live| has_surplus(live) || has_younger(live));
-    Ok(Answer::new(word).seconds("room to binding", after))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(2, None, "the-surplus-pod")]
-    #[case(1, Some("n"), "the-younger-gang")]
-    #[case(1, None, "neither")]
-    fn the_bound_pod_is_the_answer(
-        #[case] older: usize,
-        #[case] younger: Option<&str>,
-        #[case] wanted: &'static str,
-    ) {
-        let changed = story().all_added(waiting(&OLDER, 2)).mark(CHANGED, Value::Null);
-        let bound = bind(changed, &OLDER, 0..older).added(pod(&YOUNGER, 0, younger));
-        assert_eq!(word(&OBSERVATION, bound.mark(OBSERVED, Value::Null)), Ok(wanted));
-    }
+    let states: [(_, fn(&Live) -> bool); 2] =
+        [("the-surplus-pod", has_surplus), ("the-younger-gang", has_younger)];
+    reports::first_of(history, states)
 }

@@ -34,22 +34,3 @@ fn answer(history: &History) -> Answered {
     let all = seen::seconds_after_change(history, |live| seen::bound(live, &GANG) == 3);
     Ok(Answer::new(word).seconds("gate removed to all bound", all))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(0, "held")]
-    #[case(1, "less-than-minimum")]
-    #[case(2, "bound")]
-    fn the_pods_bound_before_the_gate_is_removed_are_the_answer(
-        #[case] bound: usize,
-        #[case] wanted: &'static str,
-    ) {
-        let gated = bind(story().all_added(waiting(&GANG, 3)), &GANG, 0..bound).mark(CHANGED, Value::Null);
-        let observed = bind(gated, &GANG, bound..3).mark(OBSERVED, Value::Null);
-        assert_eq!(word(&OBSERVATION, observed), Ok(wanted));
-    }
-}

@@ -24,20 +24,3 @@ fn answer(history: &History) -> Answered {
     };
     Ok(Answer::new(word).count("bound", bound, "pods"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(0, "none")]
-    #[case(1, "less-than-minimum")]
-    #[case(2, "minimum-only")]
-    #[case(3, "as-many-as-fit")]
-    fn the_number_of_bound_pods_is_the_answer(#[case] bound: usize, #[case] wanted: &'static str) {
-        let observed =
-            bind(story().all_added(waiting(&GANG, 4)), &GANG, 0..bound).mark(OBSERVED, Value::Null);
-        assert_eq!(word(&OBSERVATION, observed), Ok(wanted));
-    }
-}

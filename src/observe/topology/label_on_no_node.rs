@@ -1,6 +1,6 @@
 //! 2 nodes x 8 GPUs without the label of the level; a gang of 2 pods x 8 GPUs that requires the level.
 
-use super::{ANSWERS, GANG, MISSING, WITHOUT_LEVELS, answer_for, submit};
+use super::{ANSWERS, MISSING, WITHOUT_LEVELS, answer, observe_with};
 use crate::prelude::*;
 
 pub(crate) const OBSERVATION: Observation =
@@ -10,10 +10,5 @@ pub(crate) const OBSERVATION: Observation =
         .nodes(&[nodes(2).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    submit(test, MISSING).await?;
-    steps::observe_bound(test, &GANG, 0..GANG.minimum).await
-}
-
-fn answer(history: &History) -> Answered {
-    answer_for(history)
+    observe_with(test, MISSING).await
 }

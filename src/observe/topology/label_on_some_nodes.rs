@@ -3,7 +3,7 @@
 
 use conformance_contract::names;
 
-use super::{ANSWERS, GANG, WITHOUT_LEVELS, answer_for, submit};
+use super::{ANSWERS, WITHOUT_LEVELS, answer, observe_with};
 use crate::prelude::*;
 
 pub(crate) const OBSERVATION: Observation = question!(
@@ -14,10 +14,5 @@ pub(crate) const OBSERVATION: Observation = question!(
 .nodes(&[nodes(1).gpus(8).rack("a"), nodes(2).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    submit(test, names::RACK).await?;
-    steps::observe_bound(test, &GANG, 0..GANG.minimum).await
-}
-
-fn answer(history: &History) -> Answered {
-    answer_for(history)
+    observe_with(test, names::RACK).await
 }

@@ -39,21 +39,3 @@ fn answer(history: &History) -> Answered {
     }
     reports::by_binding(history, &GANG, 0..CLAIMING, ["bound", "held"])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    fn observed(bound: usize) -> Result<&'static str, String> {
-        let created = story().mark(CHANGED, Value::Null).all_added(waiting(&GANG, 2));
-        word(&OBSERVATION, bind(created, &GANG, 0..bound).mark(OBSERVED, Value::Null))
-    }
-
-    #[test]
-    fn the_binding_of_the_other_pod_is_the_answer() {
-        assert_eq!(observed(1), Ok("bound"));
-        assert_eq!(observed(0), Ok("held"));
-        assert_eq!(observed(2), Err("the pod with the claim is bound".into()));
-    }
-}

@@ -32,19 +32,3 @@ fn answer(history: &History) -> Answered {
     let after = seen::seconds_after_change(history, has_report);
     Ok(reports::on_pods(&seen::observed(history)?, &GANG)?.seconds("creation to report", after))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case("SchedulerError", "scheduler-error")]
-    #[case("Unschedulable", "unschedulable")]
-    fn the_report_after_the_timeout_is_the_answer(#[case] reason: &str, #[case] wanted: &'static str) {
-        let created = || story().mark(CHANGED, Value::Null).all_added(waiting(&GANG, 1)).later(600);
-        let reported = created().modified(refused(&GANG, 0, reason, "binding volumes: context deadline"));
-        assert_eq!(word(&OBSERVATION, reported.mark(OBSERVED, Value::Null)), Ok(wanted));
-        assert_eq!(word(&OBSERVATION, created().mark(OBSERVED, Value::Null)), Ok("no-condition"));
-    }
-}

@@ -2,20 +2,26 @@
 
 use std::time::Duration;
 
-use crate::causes::{self, GANG};
+use crate::causes::GANG;
 use crate::prelude::*;
 use crate::seen::{CHANGED, OBSERVED};
 
+/// Alone: nodes that join or leave for other questions change messages of the scheduler, such as `0/3 nodes
+/// are available`.
 pub(crate) const OBSERVATION: Observation =
     question!("Are the pods or the gang resource of a waiting gang written again and again?")
         .answers(&["not-written", "pods-written", "gang-resource-written", "both-written"])
+        .isolation(Isolation::Exclusive)
         .nodes(&[nodes(2).gpus(8)]);
 
 /// Longer than the longest pause of any scheduler between two tries.
 const WATCHED: Duration = Duration::from_secs(20);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    causes::too_little_room(test).await?;
+    steps::submit(test, &GANG, GANG.minimum).await?;
+    // The first reports are no repetition.
+    let is_reported = |live: &Live| !reports::pod_messages(live, &GANG).is_empty();
+    steps::settle(test, "a report on the pods", is_reported).await?;
     steps::changed(test);
     test.watch_for(WATCHED).await?;
     // The history must have everything that was written until now.
@@ -42,25 +48,12 @@ fn answer(history: &History) -> Answered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::prelude::*;
-
-    #[rstest::rstest]
-    #[case(vec![], "not-written")]
-    #[case(vec![pod(&GANG, 0, None)], "pods-written")]
-    #[case(vec![resource(&GANG, json!({}))], "gang-resource-written")]
-    #[case(vec![pod(&GANG, 0, None), resource(&GANG, json!({}))], "both-written")]
-    #[case::of_others(vec![pod(&PlainGang::new("other", 1), 0, None)], "not-written")]
-    fn writes_between_the_marks_are_the_answer(#[case] written: Vec<Value>, #[case] wanted: &'static str) {
-        let before = story().added(pod(&GANG, 0, None)).mark(CHANGED, Value::Null);
-        let during = written.into_iter().fold(before, |story, object| story.modified(object));
-        let after = during.later(20).mark(OBSERVED, Value::Null).modified(pod(&GANG, 1, None));
-        assert_eq!(word(&OBSERVATION, after), Ok(wanted));
-    }
+    use crate::testing::{changed, observed, pod, story};
 
     #[test]
     fn the_figure_is_a_rate() {
-        let watched = story().mark(CHANGED, Value::Null).modified(pod(&GANG, 0, None)).later(20);
-        let answer = OBSERVATION.answer(&watched.mark(OBSERVED, Value::Null).end()).unwrap();
+        let watched = changed(story()).modified(pod(&GANG, 0, None)).later(20);
+        let answer = OBSERVATION.answer(&observed(watched).end()).unwrap();
         assert_eq!((answer.figures[0].value, &*answer.figures[0].unit), (3.0, "writes/min"));
     }
 }
