@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use conformance_contract::target::Target;
+use conformance_driver::case::Isolation;
 use conformance_history::History;
 use conformance_observe::{
     Answered, Asked, Behaviour, Cell, Evidence, NoAnswer, Observation, Outcome, Question,
@@ -109,7 +110,8 @@ fn chosen(names: &[String], slow: bool, load: bool) -> Result<Vec<&'static Obser
         let is_named = names.is_empty() || names.iter().any(|name| observation.case.is_called(name));
         (is_asked && is_named) || names.iter().any(|name| name == observation.id())
     };
-    let found: Vec<_> = conformance_observe::all().filter(is_chosen).collect();
+    let mut found: Vec<_> = conformance_observe::all().filter(is_chosen).collect();
+    found.sort_by_key(|observation| observation.id());
     let of_load = found.iter().filter(|observation| observation.asked == Asked::Load).count();
     if found.is_empty() {
         let reason = "no question is selected: docs/observe.md lists those that need --slow or --load";
@@ -137,20 +139,26 @@ async fn ask(
     console: &Console,
 ) -> Rounds {
     let mut background = environment.grow_in_background();
-    let mut running = JoinSet::new();
+    let mut asked = Vec::new();
     for round in 0..questions.rounds {
         for (index, observation) in questions.chosen.iter().copied().enumerate() {
-            for target in questions.targets.iter().copied() {
-                if observation.why_not(target).is_some() {
-                    continue;
-                }
-                let environment = environment.clone();
-                running.spawn(async move {
-                    let observed = Box::pin(environment.observe(&observation.case, target)).await;
-                    (index, target, round, observed)
-                });
-            }
+            let targets = questions.targets.iter().copied();
+            asked.extend(
+                targets
+                    .filter(|target| observation.why_not(*target).is_none())
+                    .map(|target| (index, target, round, observation)),
+            );
         }
+    }
+    // A question that is asked alone waits for all earlier ones to end, and meanwhile no other one starts.
+    asked.sort_by_key(|(.., observation)| observation.case.isolation != Isolation::Exclusive);
+    let mut running = JoinSet::new();
+    for (index, target, round, observation) in asked {
+        let environment = environment.clone();
+        running.spawn(async move {
+            let observed = Box::pin(environment.observe(&observation.case, target)).await;
+            (index, target, round, observed)
+        });
     }
     let total = running.len();
     let mut rounds = Rounds::new();
@@ -200,7 +208,7 @@ fn keep(
 }
 
 /// Returns the digest.
-fn write_history(path: &Path, history: &History) -> Result<String, Failure> {
+pub(crate) fn write_history(path: &Path, history: &History) -> Result<String, Failure> {
     let mut text = Vec::new();
     history.write(&mut text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
     home::write(path, text)?;
@@ -307,22 +315,8 @@ mod tests {
     fn document(outcome: Outcome, answer: &str) -> Behaviour {
         let cell = conformance_observe::cell("volcano", "v1.15.1", Vec::new());
         let cell = Cell { outcome, answer: Some(answer.to_owned()), ..cell };
-        let question = Question {
-            id: "bound/lost-pod-replaced".into(),
-            question: "Is it bound?".into(),
-            answers: vec!["bound".into(), "waits".into()],
-            cells: vec![cell],
-        };
-        Behaviour {
-            api_version: Behaviour::API_VERSION.into(),
-            kind: Behaviour::KIND.into(),
-            date: String::new(),
-            suite: String::new(),
-            command: String::new(),
-            kubernetes: "v1.36.5".into(),
-            rounds: 1,
-            questions: vec![question],
-        }
+        let question = Question { cells: vec![cell], ..Question::default() };
+        Behaviour { questions: vec![question], ..Behaviour::default() }
     }
 
     #[rstest::rstest]

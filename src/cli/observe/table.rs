@@ -24,21 +24,7 @@ pub(super) fn table(document: &Behaviour) -> String {
 }
 
 pub(super) fn answer(cell: &Cell) -> String {
-    match cell.outcome {
-        Outcome::Answered => {
-            let word = cell.answer.clone().unwrap_or_default();
-            match cell.figures.first() {
-                Some(figure) => format!("{word} ({} {})", figure.value, figure.unit),
-                None => word,
-            }
-        }
-        Outcome::Varies => {
-            let times = cell.distribution.iter().map(|(word, times)| format!("{word} {times}"));
-            format!("varies: {}", times.collect::<Vec<_>>().join(", "))
-        }
-        Outcome::NoAnswer => "no answer".into(),
-        Outcome::DoesNotApply => "does not apply".into(),
-    }
+    cell.shown(|word, _| word.to_owned())
 }
 
 fn reasons(document: &Behaviour) -> String {
@@ -51,29 +37,4 @@ fn reasons(document: &Behaviour) -> String {
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use conformance_observe::Figure;
-
-    use super::*;
-
-    fn cell(outcome: Outcome, answer: Option<&str>) -> Cell {
-        let cell = conformance_observe::cell("volcano", "v1.15.1", Vec::new());
-        let distribution = BTreeMap::from([("bound".to_owned(), 3), ("waits".to_owned(), 2)]);
-        let figures = vec![Figure { name: "creation to binding".into(), value: 0.9, unit: "s".into() }];
-        Cell { outcome, answer: answer.map(str::to_owned), distribution, figures, ..cell }
-    }
-
-    #[rstest::rstest]
-    #[case(Outcome::Answered, Some("bound"), "bound (0.9 s)")]
-    #[case(Outcome::Varies, None, "varies: bound 3, waits 2")]
-    #[case(Outcome::NoAnswer, None, "no answer")]
-    #[case(Outcome::DoesNotApply, None, "does not apply")]
-    fn a_cell_shows_its_answer(#[case] outcome: Outcome, #[case] word: Option<&str>, #[case] shown: &str) {
-        assert_eq!(answer(&cell(outcome, word)), shown);
-    }
 }
