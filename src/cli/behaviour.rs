@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use conformance_history::History;
 use conformance_observe::{
-    Answered, Behaviour, Cell, Evidence, LIMIT, NoAnswer, Observation, Outcome, by_scheduler, excerpt,
-    folder_name, page, sort, version_changes,
+    Answered, Behaviour, Cell, Evidence, LIMIT, NoAnswer, Observation, Outcome, Question, by_scheduler,
+    excerpt, folder_name, page, sort, version_changes,
 };
 use conformance_programs::components::digest;
 use conformance_programs::home;
 use conformance_report::Exit;
 
 use crate::args::BehaviourArgs;
+use crate::observe::write_history;
 use crate::{Failure, output};
 
 const DOCUMENT: &str = "behaviour.json";
@@ -36,11 +37,8 @@ pub(crate) fn publish(args: &BehaviourArgs) -> Result<Exit, Failure> {
                 output::say(&format!("not published, because there is no answer: {}", to.display()));
                 continue;
             }
-            if !published.insert(to.clone()) {
-                let place = to.display();
-                return Err(Failure::Usage(format!("several folders have answers for {place}: pass one")));
-            }
-            publish_column(folder, column, &to)?;
+            let is_first = published.insert(to.clone());
+            publish_column(folder, column, &to, is_first)?;
         }
     }
     let all = read_columns(&args.results)?;
@@ -74,10 +72,17 @@ fn history(path: &Path) -> Result<History, Failure> {
     History::read(BufReader::new(file), None).map_err(|error| failed(path, &error))
 }
 
-/// The histories are relative to `from`.
-fn publish_column(from: &Path, mut column: Behaviour, to: &Path) -> Result<(), Failure> {
-    if to.exists() {
+/// The histories are relative to `from`. Another folder may have answered other questions, such as those of
+/// `--load`.
+fn publish_column(from: &Path, mut column: Behaviour, to: &Path, is_first: bool) -> Result<(), Failure> {
+    let earlier = if is_first { Behaviour::default() } else { document(&to.join(DOCUMENT))? };
+    if is_first && to.exists() {
         std::fs::remove_dir_all(to).map_err(|error| failed(to, &error))?;
+    }
+    let is_new = |question: &Question| earlier.questions.iter().all(|found| found.id != question.id);
+    if !column.questions.iter().all(is_new) {
+        let place = to.display();
+        return Err(Failure::Usage(format!("several folders have answers for {place}: pass one")));
     }
     for question in &mut column.questions {
         let observation = conformance_observe::observation(&question.id).ok_or_else(|| {
@@ -85,7 +90,17 @@ fn publish_column(from: &Path, mut column: Behaviour, to: &Path) -> Result<(), F
         })?;
         for cell in &mut question.cells {
             cell.histories = publish_cell(from, observation, cell, to)?;
+            if cell.outcome == Outcome::Varies {
+                // It is the reason of a lost round, not the cause.
+                cell.reason = None;
+            }
         }
+    }
+    if !is_first {
+        column.command = format!("{}`, `{}", earlier.command, column.command);
+        column.rounds = column.rounds.min(earlier.rounds);
+        column.questions.extend(earlier.questions);
+        column.questions.sort_by(|a, b| a.id.cmp(&b.id));
     }
     let text = column.write().map_err(|error| Failure::Infrastructure(error.to_string()))?;
     Ok(home::write(&to.join(DOCUMENT), text)?)
@@ -113,7 +128,7 @@ fn publish_cell(
         if is_shown(cell, &word) && !excerpts.contains_key(&word) {
             let short = excerpt(observation, &whole).map_err(|reason| failed(&path, &reason))?;
             let file = file_name(observation.id(), cell.outcome, &word);
-            let sha256 = write(&to.join(&file), &short)?;
+            let sha256 = write_history(&to.join(&file), &short)?;
             excerpts.insert(word, Evidence { file, sha256, excerpt_of: Some(evidence.sha256.clone()) });
         }
     }
@@ -152,14 +167,6 @@ fn file_name(id: &str, outcome: Outcome, word: &str) -> String {
     }
 }
 
-/// Returns the digest.
-fn write(path: &Path, history: &History) -> Result<String, Failure> {
-    let mut text = Vec::new();
-    history.write(&mut text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
-    home::write(path, text)?;
-    Ok(digest(path)?)
-}
-
 /// Sorted; none if the folder does not exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !folder.exists() {
@@ -187,6 +194,7 @@ fn read_columns(results: &Path) -> Result<Vec<Behaviour>, Failure> {
 /// - a page that differs from the page generated from its documents
 /// - an excerpt that is too large, or that leads to another answer
 /// - a file that no document names
+/// - more than 5 % of cells that vary, or such a cell without a cause
 fn problems(results: &Path) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     let columns = read_columns(results)?;
@@ -196,6 +204,7 @@ fn problems(results: &Path) -> Result<Vec<String>, Failure> {
     if committed != generated {
         found.push(format!("{} differs from its documents: run `dev behaviour`", file.display()));
     }
+    let (mut varying, mut answered) = (0, 0);
     let mut expected = BTreeSet::new();
     for column in &columns {
         let folder = results.join(COLUMNS).join(folder_name(column));
@@ -213,12 +222,25 @@ fn problems(results: &Path) -> Result<Vec<String>, Failure> {
                 Outcome::Varies => cell.distribution.len(),
                 Outcome::DoesNotApply => 0,
             };
+            varying += usize::from(cell.outcome == Outcome::Varies);
+            answered += usize::from(has_answer(cell));
+            if cell.outcome == Outcome::Varies && cell.reason.is_none() {
+                let place = folder.join(DOCUMENT);
+                found.push(format!(
+                    "{} varies: write the cause as `reason` of its cell in {}, and run `dev behaviour`",
+                    question.id,
+                    place.display()
+                ));
+            }
             // Without a history there is only a reason.
             let has_none = cell.outcome == Outcome::NoAnswer && cell.histories.is_empty();
             if cell.histories.len() != excerpts && !has_none {
                 found.push(format!("{} on {}: an excerpt is missing", question.id, cell.backend));
             }
         }
+    }
+    if varying * 20 > answered {
+        found.push(format!("{varying} of {answered} cells vary, more than 5 %"));
     }
     let mut bytes = 0;
     for folder in entries(&results.join(COLUMNS))? {

@@ -1,6 +1,6 @@
 use conformance_contract::names;
 use conformance_contract::target::Target;
-use conformance_history::SharedMark;
+use conformance_history::MarkName;
 use conformance_history::testing::Story;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,36 +23,36 @@ fn recorded(reason: &str) -> History {
     });
     let mut history = Story::on(Target::AI_CONFORMANCE_VOLCANO)
         .added(pod)
-        .mark(SharedMark::SchedulerPassed, Value::Null)
+        .mark(MarkName::of_case("observed"), Value::Null)
         .end();
     history.header.case = ID.into();
     history
 }
 
 fn observed(version: &str, rounds: &[History]) -> TempDir {
+    answered(ID, version, rounds)
+}
+
+fn answered(id: &str, version: &str, rounds: &[History]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let observation = conformance_observe::observation(ID).unwrap();
+    let observation = conformance_observe::observation(id).unwrap();
     let round = |(index, history): (usize, &History)| {
         let file = format!("histories/{index}.jsonl");
-        let sha256 = write(&folder.path().join(&file), history).unwrap();
+        let sha256 = write_history(&folder.path().join(&file), history).unwrap();
         (observation.answer(history), Some(Evidence { file, sha256, excerpt_of: None }))
     };
     let cell = conformance_observe::cell("volcano", version, rounds.iter().enumerate().map(round).collect());
     let question = conformance_observe::Question {
-        id: ID.into(),
-        question: observation.question().into(),
-        answers: observation.answers.iter().map(|answer| (*answer).to_owned()).collect(),
+        id: id.into(),
         cells: vec![cell],
+        ..conformance_observe::Question::default()
     };
     let document = Behaviour {
         api_version: Behaviour::API_VERSION.into(),
         kind: Behaviour::KIND.into(),
-        date: "2026-11-28T00:00:00Z".into(),
-        suite: "0.1.0".into(),
-        command: "grove-conformance observe".into(),
         kubernetes: "v1.36.5".into(),
-        rounds: u32::try_from(rounds.len()).unwrap(),
         questions: vec![question],
+        ..Behaviour::default()
     };
     home::write(&folder.path().join(DOCUMENT), document.write().unwrap()).unwrap();
     folder
@@ -78,6 +78,9 @@ fn the_committed_answers_are_proven() {
     let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
     let found = problems(&results).unwrap();
     assert!(found.is_empty(), "{}", found.join("\n"));
+    for column in read_columns(&results).unwrap() {
+        assert!(column.rounds >= 5, "{}: {} rounds", folder_name(&column), column.rounds);
+    }
 }
 
 #[test]
@@ -100,7 +103,11 @@ fn an_answer_is_published_with_an_excerpt() {
 #[test]
 fn a_cell_that_varies_has_an_excerpt_for_each_answer() {
     let rounds = ["", "Unschedulable", "", "Unschedulable", ""].map(recorded);
-    let results = published(&[&observed("v1.15.1", &rounds)]);
+    let results = tempfile::tempdir().unwrap();
+    let published = publish_to(&results, &[&observed("v1.15.1", &rounds)]);
+    assert_eq!(published.unwrap(), Exit::NotConformant, "it has no cause");
+    let found = problems(results.path()).unwrap().join("\n");
+    assert!(found.contains("write the cause") && found.contains("1 of 1 cells vary"), "{found}");
     for answer in ["no-condition", "unschedulable"] {
         let file = format!("waits-too-few-pods-on-pods-{answer}.jsonl");
         assert!(excerpt_of(&results, "v1.15.1", &file).is_file(), "{file}");
@@ -116,6 +123,10 @@ fn a_run_replaces_the_answers_of_its_version() {
     assert!(text.contains("[unschedulable]") && !text.contains("[no-condition]"), "{text}");
     let twice = publish_to(&results, &[&again, &again]).unwrap_err().to_string();
     assert!(twice.contains("several folders have answers for"), "{twice}");
+    let other = answered("waits/too-little-room-on-pods", "v1.15.1", &[recorded("")]);
+    assert_eq!(publish_to(&results, &[&again, &other]).unwrap(), Exit::Conformant);
+    let text = std::fs::read_to_string(results.path().join(PAGE)).unwrap();
+    assert!(text.contains("[unschedulable]") && text.contains("[no-condition]"), "{text}");
 }
 
 /// Without a copy of KAI, `observe --backend all` has no answer for it.
@@ -132,7 +143,7 @@ fn a_scheduler_without_answers_is_not_published() {
 #[test]
 fn a_changed_history_is_not_published() {
     let run = observed("v1.15.1", &[recorded("")]);
-    write(&run.path().join("histories/0.jsonl"), &recorded("Unschedulable")).unwrap();
+    write_history(&run.path().join("histories/0.jsonl"), &recorded("Unschedulable")).unwrap();
     let results = tempfile::tempdir().unwrap();
     let failure = publish_to(&results, &[&run]).unwrap_err().to_string();
     assert!(failure.contains("its digest differs from that in behaviour.json"), "{failure}");
@@ -177,7 +188,7 @@ fn an_excerpt_with_another_answer_is_found() {
     let path = excerpt_of(&results, "v1.15.1", "waits-too-few-pods-on-pods.jsonl");
     let before = digest(&path).unwrap();
     let short = excerpt(conformance_observe::observation(ID).unwrap(), &recorded("Unschedulable")).unwrap();
-    let after = write(&path, &short).unwrap();
+    let after = write_history(&path, &short).unwrap();
     for file in [path.with_file_name(DOCUMENT), results.path().join(PAGE)] {
         let text = std::fs::read_to_string(&file).unwrap();
         home::write(&file, text.replace(&before, &after)).unwrap();
