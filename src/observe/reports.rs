@@ -67,8 +67,11 @@ pub(crate) fn pod_messages(live: &Live, gang: &PlainGang) -> BTreeSet<String> {
         .collect()
 }
 
+/// An answer, and the state that shows it.
+pub(crate) type State = (&'static str, fn(&Live) -> bool);
+
 /// Which of two states was reached first; `neither` if none was. The driver waits for one of them.
-pub(crate) fn first_of(history: &History, states: [(&'static str, fn(&Live) -> bool); 2]) -> Answered {
+pub(crate) fn first_of(history: &History, states: [State; 2]) -> Answered {
     let live = seen::observed(history)?;
     let reached = states.iter().find(|(_, is_reached)| is_reached(&live));
     let after =

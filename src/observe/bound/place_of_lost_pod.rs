@@ -30,7 +30,7 @@ fn has_filler(live: &Live) -> bool {
 }
 
 fn answer(history: &History) -> Answered {
-    let states: [(_, fn(&Live) -> bool); 2] =
+    let states: [reports::State; 2] =
         [("the-replacement", has_replacement), ("the-waiting-gang", has_filler)];
     reports::first_of(history, states)
 }

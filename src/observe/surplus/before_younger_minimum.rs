@@ -29,7 +29,6 @@ fn has_younger(live: &Live) -> bool {
 }
 
 fn answer(history: &History) -> Answered {
-    let states: [(_, fn(&Live) -> bool); 2] =
-        [("the-surplus-pod", has_surplus), ("the-younger-gang", has_younger)];
+    let states: [reports::State; 2] = [("the-surplus-pod", has_surplus), ("the-younger-gang", has_younger)];
     reports::first_of(history, states)
 }

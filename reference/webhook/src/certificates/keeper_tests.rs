@@ -309,6 +309,6 @@ async fn an_invalid_service_name_is_reported() {
     let world = World::new();
     let mut replica = Keeper::new(&world.client, subject("no name"), CERTIFICATE_OBJECTS);
     assert!(!replica.check().await);
-    assert!(replica.reported.is_some_and(|error| error.contains("no good")));
+    assert!(replica.reported.is_some_and(|error| error.contains("would be invalid")));
     assert_eq!(world.written(), Vec::<String>::new());
 }
