@@ -1,6 +1,6 @@
 //! Reads YAML documents like kubectl, with the YAML 1.1 rules for plain scalars: `yes` is a boolean and
-//! `1_000` a number. One rule is stricter: a duplicate key in a mapping is an error, while kubectl uses the
-//! last one.
+//! `1_000` a number, and with merge keys (`<<`). One rule is stricter: a duplicate key in a mapping is an
+//! error, while kubectl uses the last one.
 
 mod plain;
 mod scan;
@@ -20,17 +20,48 @@ pub enum YamlError {
         column: usize,
         first: usize,
     },
+    #[error(
+        "the value of the key \"{MERGE}\" is not a mapping or a list of mappings: use an alias of a mapping"
+    )]
+    Merge,
 }
+
+/// The YAML 1.1 key whose mappings are added to the mapping that contains it.
+const MERGE: &str = "<<";
 
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut all = Vec::new();
     for document in serde_yaml::Deserializer::from_str(&scan::as_kubectl_reads(text)?) {
-        let value = Value::deserialize(document)?;
+        let mut value = Value::deserialize(document)?;
+        resolve_merge_keys(&mut value)?;
         if !value.is_null() {
             all.push(value);
         }
     }
     Ok(all)
+}
+
+/// The mapping's own keys win, then the first mapping of a list.
+fn resolve_merge_keys(value: &mut Value) -> Result<(), YamlError> {
+    match value {
+        Value::Array(items) => items.iter_mut().try_for_each(resolve_merge_keys),
+        Value::Object(fields) => {
+            fields.values_mut().try_for_each(resolve_merge_keys)?;
+            let merged = match fields.remove(MERGE) {
+                None => return Ok(()),
+                Some(Value::Array(mappings)) => mappings,
+                Some(mapping) => vec![mapping],
+            };
+            for mapping in merged {
+                let Value::Object(mapping) = mapping else { return Err(YamlError::Merge) };
+                for (key, value) in mapping {
+                    fields.entry(key).or_insert(value);
+                }
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes a document that kubectl reads back unchanged: strings such as `yes` are quoted.
@@ -79,6 +110,24 @@ mod tests {
     #[case::nested("a: {a: {a: 1}}\n")]
     fn the_same_key_elsewhere_is_no_duplicate(#[case] text: &str) {
         documents(text).unwrap();
+    }
+
+    #[rstest::rstest]
+    #[case::own_keys_win("b: {x: 2, <<: *a}", json!({"x": 2, "y": 1}))]
+    #[case::the_first_mapping_wins("b: {<<: [{x: 3}, *a]}", json!({"x": 3, "y": 1}))]
+    #[case::of_a_merged_mapping("c: &c {<<: *a, z: 1}\nb:\n  <<: *c", json!({"x": 1, "y": 1, "z": 1}))]
+    #[case::in_a_list("b: [{<<: *a, y: 2}]", json!([{"x": 1, "y": 2}]))]
+    fn merge_keys_are_resolved(#[case] text: &str, #[case] wanted: Value) {
+        let read = documents(&format!("a: &a {{x: 1, y: 1}}\n{text}\n")).unwrap();
+        assert_eq!(read[0]["b"], wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::a_scalar("a: {<<: x}\n")]
+    #[case::a_list_with_a_scalar("a: {<<: [{x: 1}, x]}\n")]
+    fn a_merge_key_needs_mappings(#[case] text: &str) {
+        let error = documents(text).unwrap_err();
+        assert!(matches!(error, YamlError::Merge), "{error}");
     }
 
     #[test]
