@@ -314,7 +314,10 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
     let known = KINDS.iter().find(|known| known.name == kind && known.group == group);
     known.map(Some).ok_or_else(|| {
         let advice = match kind {
-            "HorizontalPodAutoscaler" => "remove the document; a clique's scaleConfig creates one".to_owned(),
+            "HorizontalPodAutoscaler" => {
+                "remove the document; autoScalingConfig of a clique, or scaleConfig of a scaling group, creates one"
+                    .to_owned()
+            }
             "Node" | "ResourceSlice" => "move the document to a file, and pass it as --nodes FILE".to_owned(),
             _ => {
                 let known: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();

@@ -44,7 +44,7 @@ fn the_items_of_a_list_are_documents() {
 )]
 #[case::autoscaler(
     "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n",
-    "a clique's scaleConfig creates one"
+    "autoScalingConfig of a clique, or scaleConfig of a scaling group, creates one"
 )]
 #[case::node(
     "apiVersion: v1\nkind: Node\n",
