@@ -14,7 +14,6 @@ mod kai;
 #[path = "harness/local.rs"]
 mod local;
 
-use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -29,8 +28,8 @@ use conformance_mutants::cargo_test;
 use conformance_run::run_plan::runs_locally;
 use conformance_run::suites;
 use conformance_run::verdict::{checked_clauses, is_contract};
-use harness::{Shared, execute};
-use libtest_mimic::{Arguments, Trial};
+use harness::{CaseTest, Shared};
+use libtest_mimic::Arguments;
 use tokio::runtime::Runtime;
 
 /// Seeds of the generated workloads for each target, and those that are not ignored on any target.
@@ -69,16 +68,15 @@ fn is_left_out(case: &Case, target: Target) -> bool {
 
 #[allow(clippy::print_stderr)]
 fn main() -> std::process::ExitCode {
-    let mut arguments = Arguments::from_args();
-    // The environment limits the tests per cluster. A test that waits for its own control plane blocks a
-    // thread, so with few threads other tests could not start.
-    arguments.test_threads.get_or_insert(64);
+    let arguments = Arguments::from_args();
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
-    let shared: Arc<Shared> = Arc::default();
-    let mut trials = Vec::new();
+    let shared = Shared::new(&runtime, {
+        let (run, runtime) = (local::run_id('t'), runtime.clone());
+        move || spec().and_then(|spec| local::environment(spec, run.clone(), "conformance", &runtime))
+    });
+    let mut tests = Vec::new();
     let targets: Vec<_> = TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)).collect();
     let available = spec().ok();
-    let run = local::run_id('t');
     let mut ignored = 0;
     for target in targets {
         let generated = SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
@@ -86,28 +84,15 @@ fn main() -> std::process::ExitCode {
             suites::cases().chain(generated).filter(|case| is_tested(case, target, available.as_ref()))
         {
             let name = format!("{}::{}", target.slug(), case.id.replace('/', "::"));
-            let (shared, runtime, run) = (shared.clone(), runtime.clone(), run.clone());
-            let trial = Trial::test(name, move || {
-                let make = || {
-                    spec()
-                        .and_then(|spec| local::environment(spec, run, "conformance", &runtime))
-                        .map_err(|error| error.to_string())
-                };
-                execute(case, target, &shared, make, &runtime)
-            });
             let is_ignored = arguments.filter.is_none() && is_left_out(case, target);
             ignored += usize::from(is_ignored);
-            let trial = trial.with_ignored_flag(is_ignored);
-            trials.push((suites::usual_length(case.id), trial));
+            tests.push(CaseTest::new(name, case, target, &shared, is_ignored));
         }
     }
-    // As in a run, the longest tests start first.
-    trials.sort_by_key(|(length, _)| Reverse(*length));
-    let trials = trials.into_iter().map(|(_, trial)| trial).collect();
     if ignored > 0 && !arguments.ignored && !arguments.include_ignored {
         eprintln!("conformance: {ignored} tests are left to ci/full (docs/extending/ci-tiers.md)");
     }
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    shared.close(&runtime);
+    let conclusion = harness::run(arguments, tests, Vec::new());
+    shared.close();
     conclusion.exit_code()
 }

@@ -28,7 +28,7 @@ use conformance_programs::components::Overrides;
 use conformance_programs::own_program::OwnProgram;
 use conformance_run::environment::{Environment, Origin, Settings};
 use conformance_run::suites;
-use harness::{Lines, Shared, execute};
+use harness::{CaseTest, Lines, Shared, execute};
 use libtest_mimic::{Arguments, Trial};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -129,8 +129,7 @@ fn environment(runtime: &Runtime) -> Result<Environment, ClusterError> {
 
 #[allow(clippy::print_stderr)]
 fn main() -> std::process::ExitCode {
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(8);
+    let arguments = Arguments::from_args();
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let missing = runtime.block_on(host::check()).err();
     if let Some(missing) = &missing {
@@ -140,33 +139,29 @@ fn main() -> std::process::ExitCode {
             return std::process::ExitCode::FAILURE;
         }
     }
-    let shared: Arc<Shared> = Arc::default();
-    let mut trials = Vec::new();
+    let shared = Shared::new(&runtime, {
+        let runtime = runtime.clone();
+        move || environment(&runtime)
+    });
+    let case = |id: &str| suites::case(id).expect("the case is registered");
+    let mut tests = Vec::new();
     for (target, ids) in CASES {
-        for id in ids {
-            let case = suites::cases().find(|case| case.id == *id).expect("the case is registered");
+        for &id in ids {
             let name = format!("kind::{}::{}", target.slug(), id.replace('/', "::"));
-            let (shared, runtime) = (shared.clone(), runtime.clone());
-            let trial = Trial::test(name, move || {
-                let make = || environment(&runtime).map_err(|error| error.to_string());
-                execute(case, target, &shared, make, &runtime)
-            });
-            trials.push(trial.with_ignored_flag(missing.is_some()));
+            tests.push(CaseTest::new(name, case(id), target, &shared, missing.is_some()));
         }
     }
     // The next case gets the same nodes, and ends in an error if one of them was not restored.
-    let next = suites::cases().find(|case| case.id == "klt/containers-run").expect("the case is registered");
-    let (shared_by_leases, lessor) = (shared.clone(), runtime.clone());
+    let (next, shared_by_leases) = (case("klt/containers-run"), shared.clone());
     let trial =
         Trial::test("kind::a_case_that_leaves_its_nodes_changed_does_not_affect_the_next", move || {
             for case in [&CHANGES_ITS_NODES, next, &CHANGES_ITS_NODES] {
-                let make = || environment(&lessor).map_err(|error| error.to_string());
-                execute(case, Target::KUBE_POD_GROUP, &shared_by_leases, make, &lessor)?;
+                execute(case, Target::KUBE_POD_GROUP, &shared_by_leases)?;
             }
             Ok(())
         });
-    trials.push(trial.with_ignored_flag(missing.is_some()));
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    shared.close(&runtime);
+    let trial = trial.with_ignored_flag(missing.is_some());
+    let conclusion = harness::run(arguments, tests, vec![trial]);
+    shared.close();
     conclusion.exit_code()
 }

@@ -85,25 +85,13 @@ impl RunPlan {
     }
 
     /// Every case on every target, in start order.
-    ///
-    /// - Dedicated cases start first, because they run one at a time; shared cases fill the remaining time.
-    /// - Exclusive cases precede the shared ones. An exclusive case has to wait until the running cases have
-    ///   ended.
-    /// - Within each group the longest start first, so that a run does not end with one long case.
     pub(crate) fn in_order(&self) -> Vec<(&'static Case, Target)> {
         let mut in_order: Vec<(&'static Case, Target)> = Vec::new();
         for case in &self.chosen {
             let targets = self.targets.iter().filter(|target| case.is_for(**target));
             in_order.extend(targets.map(|target| (*case, *target)));
         }
-        in_order.sort_by_cached_key(|(case, target)| {
-            let rank = match case.isolation {
-                Isolation::Dedicated | Isolation::Upgrade => 0,
-                Isolation::Exclusive => 1,
-                Isolation::Shared => 2,
-            };
-            (rank, Reverse(usual_length(case, *target)))
-        });
+        in_order.sort_by_cached_key(|(case, target)| start_order(case, *target));
         in_order
     }
 
@@ -116,6 +104,21 @@ impl RunPlan {
         });
         left_out.chain(skipped).chain(elsewhere)
     }
+}
+
+/// The sort key of the start order:
+///
+/// - Dedicated cases start first, because they run one at a time; shared cases fill the remaining time.
+/// - Exclusive cases precede the shared ones. An exclusive case has to wait until the running cases have
+///   ended.
+/// - Within each group the longest start first, so that a run does not end with one long case.
+pub fn start_order(case: &Case, target: Target) -> (u8, Reverse<Duration>) {
+    let rank = match case.isolation {
+        Isolation::Dedicated | Isolation::Upgrade => 0,
+        Isolation::Exclusive => 1,
+        Isolation::Shared => 2,
+    };
+    (rank, Reverse(usual_length(case, target)))
 }
 
 /// Whether the case can decide a clause of the target on a local control plane. Cases with kubelets and

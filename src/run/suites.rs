@@ -45,9 +45,13 @@ pub fn is_quick(id: &str) -> bool {
 
 /// The length of a case that was not measured: the median of the measured cases.
 const UNMEASURED: Duration = Duration::from_secs(6);
+/// The median of the generated workloads of seeds 1 to 25.
+const GENERATED: Duration = Duration::from_secs(22);
 
 pub fn usual_length(id: &str) -> Duration {
-    usual_seconds(id).map_or(UNMEASURED, Duration::from_secs_f64)
+    let is_generated = id.split_once('/').is_some_and(|(group, _)| group == conformance_fuzz::GROUP);
+    let unmeasured = if is_generated { GENERATED } else { UNMEASURED };
+    usual_seconds(id).map_or(unmeasured, Duration::from_secs_f64)
 }
 
 #[cfg(test)]

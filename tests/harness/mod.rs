@@ -5,16 +5,18 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use conformance_cluster::ClusterError;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
-use conformance_driver::case::Case;
+use conformance_driver::case::{Case, Isolation};
 use conformance_fuzz::GeneratedWorkload;
 use conformance_programs::components::Progress;
 use conformance_report::CaseResult;
 use conformance_run::environment::Environment;
+use conformance_run::run_plan::start_order;
 use conformance_run::shrink;
 use conformance_run::verdict::checked_clauses;
-use libtest_mimic::Failed;
+use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -44,9 +46,12 @@ pub(crate) fn retries() -> u32 {
     u32::from(std::env::var_os(FLAKY).is_some())
 }
 
-/// The environment that all cases of a test program share. The first case creates it.
-#[derive(Default)]
-pub(crate) struct Shared(OnceLock<Result<Started, String>>);
+/// An environment that tests share. It is created once, and its clusters start with the first cases.
+pub(crate) struct Shared {
+    runtime: Arc<Runtime>,
+    make: Box<dyn Fn() -> Result<Environment, ClusterError> + Send + Sync>,
+    started: OnceLock<Result<Started, String>>,
+}
 
 struct Started {
     environment: Arc<Environment>,
@@ -54,24 +59,27 @@ struct Started {
 }
 
 impl Shared {
-    fn get(
-        &self,
-        make: impl FnOnce() -> Result<Environment, String>,
-        runtime: &Runtime,
-    ) -> Result<&Environment, String> {
+    pub(crate) fn new(
+        runtime: &Arc<Runtime>,
+        make: impl Fn() -> Result<Environment, ClusterError> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self { runtime: runtime.clone(), make: Box::new(make), started: OnceLock::new() })
+    }
+
+    fn environment(&self) -> Result<&Environment, String> {
         let begin = || {
-            let environment = Arc::new(make()?);
-            let _within = runtime.enter();
+            let environment = Arc::new((self.make)().map_err(|error| error.to_string())?);
+            let _within = self.runtime.enter();
             Ok(Started { growing: environment.grow_in_background(), environment })
         };
-        let started = self.0.get_or_init(begin).as_ref();
+        let started = self.started.get_or_init(begin).as_ref();
         started.map(|started| &*started.environment).map_err(String::clone)
     }
 
     /// Closes the environment. Call this after every test has ended.
-    pub(crate) fn close(self: Arc<Self>, runtime: &Runtime) {
-        let started = Arc::into_inner(self).and_then(|shared| shared.0.into_inner());
-        let Some(Ok(Started { environment, mut growing })) = started else { return };
+    pub(crate) fn close(self: Arc<Self>) {
+        let Some(Self { runtime, started, .. }) = Arc::into_inner(self) else { return };
+        let Some(Ok(Started { environment, mut growing })) = started.into_inner() else { return };
         runtime.block_on(async {
             growing.shutdown().await;
             if let Some(environment) = Arc::into_inner(environment) {
@@ -81,20 +89,63 @@ impl Shared {
     }
 }
 
-/// Runs a case as a test. The test fails if a clause does not pass, unless the clause was announced as not
-/// checked.
-pub(crate) fn execute(
+/// A case on a target as a test.
+pub(crate) struct CaseTest {
     case: &'static Case,
     target: Target,
-    shared: &Shared,
-    make: impl FnOnce() -> Result<Environment, String>,
-    runtime: &Runtime,
-) -> Result<(), Failed> {
+    shared: Arc<Shared>,
+    trial: Trial,
+}
+
+impl CaseTest {
+    pub(crate) fn new(
+        name: String,
+        case: &'static Case,
+        target: Target,
+        shared: &Arc<Shared>,
+        is_ignored: bool,
+    ) -> Self {
+        let of_trial = shared.clone();
+        let trial = Trial::test(name, move || execute(case, target, &of_trial));
+        Self { case, target, shared: shared.clone(), trial: trial.with_ignored_flag(is_ignored) }
+    }
+}
+
+/// The threads of tests on shared clusters. The environment limits how many of them run at once.
+const THREADS: usize = 64;
+
+/// Runs the tests in the start order of a run, and then the other trials.
+pub(crate) fn run(mut arguments: Arguments, mut tests: Vec<CaseTest>, others: Vec<Trial>) -> Conclusion {
+    tests.sort_by_cached_key(|test| start_order(test.case, test.target));
+    let is_run =
+        |test: &&CaseTest| !arguments.is_filtered_out(&test.trial) && !arguments.is_ignored(&test.trial);
+    let (mut dedicated, mut environments) = (0, Vec::<Arc<Shared>>::new());
+    for test in tests.iter().filter(is_run) {
+        dedicated += usize::from(test.case.isolation == Isolation::Dedicated);
+        if !environments.iter().any(|shared| Arc::ptr_eq(shared, &test.shared)) {
+            environments.push(test.shared.clone());
+        }
+    }
+    // Tests that waited for an environment would continue in any order. An error is reported by each test.
+    if !arguments.list {
+        for shared in environments {
+            let _ = shared.environment();
+        }
+    }
+    // A test that waits for its own control plane blocks a thread.
+    arguments.test_threads.get_or_insert(THREADS + dedicated);
+    let trials = tests.into_iter().map(|test| test.trial).chain(others).collect();
+    libtest_mimic::run(&arguments, trials)
+}
+
+/// Runs a case as a test. The test fails if a clause does not pass, unless the clause was announced as not
+/// checked.
+pub(crate) fn execute(case: &'static Case, target: Target, shared: &Shared) -> Result<(), Failed> {
     if checked_clauses(case, target).is_empty() {
         return Err(format!("{} checks nothing on {target}", case.id).into());
     }
-    let environment = shared.get(make, runtime)?;
-    let result = runtime.block_on(environment.execute(case, target));
+    let environment = shared.environment()?;
+    let result = shared.runtime.block_on(environment.execute(case, target));
     // Clauses announced as not checked are tested on machines that have KAI.
     let checked: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();
     let is_accepted =
@@ -114,7 +165,7 @@ pub(crate) fn execute(
             let reason = result.outcome.reason().unwrap_or_default();
             let artifacts = result.artifacts.as_ref().map(|path| environment.settings.out.join(path));
             let artifacts = artifacts.unwrap_or_default();
-            let shrunk = runtime.block_on(shrunk(environment, case, target, &result));
+            let shrunk = shared.runtime.block_on(shrunk(environment, case, target, &result));
             Err(format!("{verdict}: {reason}\nartifacts: {}{shrunk}", artifacts.display()).into())
         }
     }

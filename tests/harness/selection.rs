@@ -1,6 +1,5 @@
 //! Test programs that run a selection of cases.
 
-use std::cmp::Reverse;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,10 +8,10 @@ use conformance_contract::target::Target;
 use conformance_driver::case::Case;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_run::suites;
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Arguments;
 use tokio::runtime::Runtime;
 
-use crate::harness::{Shared, execute};
+use crate::harness::{self, CaseTest, Shared};
 use crate::local;
 
 pub(crate) struct Selection {
@@ -26,44 +25,24 @@ pub(crate) struct Selection {
 }
 
 pub(crate) fn run(selections: Vec<Selection>) -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    // As in tests/conformance.rs: the environment limits the tests per cluster.
-    arguments.test_threads.get_or_insert(64);
+    let arguments = Arguments::from_args();
     let runtime = Arc::new(Runtime::new().expect("a runtime starts"));
     let mut environments = Vec::new();
-    let mut trials = Vec::new();
-    for selection in selections {
-        let shared: Arc<Shared> = Arc::default();
-        environments.push(shared.clone());
-        for (target, id) in selection.cases {
+    let mut tests = Vec::new();
+    for Selection { letter, folder, spec, cases, is_left_out } in selections {
+        let shared = Shared::new(&runtime, {
+            let runtime = runtime.clone();
+            move || spec().and_then(|spec| local::environment(spec, local::run_id(letter), folder, &runtime))
+        });
+        for (target, id) in cases {
             let case = suites::case(id).expect("the case is registered");
             let name = format!("{}::{}", target.slug(), id.replace('/', "::"));
-            let (shared, runtime) = (shared.clone(), runtime.clone());
-            let trial = Trial::test(name, move || {
-                let make = || {
-                    (selection.spec)()
-                        .and_then(|spec| {
-                            local::environment(
-                                spec,
-                                local::run_id(selection.letter),
-                                selection.folder,
-                                &runtime,
-                            )
-                        })
-                        .map_err(|error| error.to_string())
-                };
-                execute(case, target, &shared, make, &runtime)
-            });
-            let is_ignored = arguments.filter.is_none() && (selection.is_left_out)(case, target);
-            trials.push((suites::usual_length(id), trial.with_ignored_flag(is_ignored)));
+            let is_ignored = arguments.filter.is_none() && is_left_out(case, target);
+            tests.push(CaseTest::new(name, case, target, &shared, is_ignored));
         }
+        environments.push(shared);
     }
-    // As in a run, the longest tests start first.
-    trials.sort_by_key(|(length, _)| Reverse(*length));
-    let trials = trials.into_iter().map(|(_, trial)| trial).collect();
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    for shared in environments {
-        shared.close(&runtime);
-    }
+    let conclusion = harness::run(arguments, tests, Vec::new());
+    environments.into_iter().for_each(Shared::close);
     conclusion.exit_code()
 }
