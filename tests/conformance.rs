@@ -14,7 +14,6 @@ mod kai;
 #[path = "harness/local.rs"]
 mod local;
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use conformance_cluster::ClusterError;
@@ -31,10 +30,6 @@ use conformance_run::verdict::{checked_clauses, is_contract};
 use harness::{CaseTest, Shared};
 use libtest_mimic::Arguments;
 use tokio::runtime::Runtime;
-
-/// Seeds of the generated workloads for each target, and those that are not ignored on any target.
-const SEEDS: RangeInclusive<u64> = 1..=25;
-const SEEDS_OF_EVERY_TARGET: RangeInclusive<u64> = 1..=5;
 
 /// All schedulers in one control plane. A machine may lack KAI's programs. Then the tests cover only what the
 /// API server shows of KAI's backend.
@@ -61,9 +56,9 @@ fn is_left_out(case: &Case, target: Target) -> bool {
         return cargo_test::reason(case, target).expect("the tables of mutants are valid").is_none();
     }
     let seed = case.id.rsplit('/').next().and_then(|seed| seed.parse::<u64>().ok());
-    target != cargo_test::DEFAULT
-        && !seed.is_some_and(|seed| SEEDS_OF_EVERY_TARGET.contains(&seed))
-        && !cargo_test::has_mutant(case, target).expect("the tables of mutants are valid")
+    let runs =
+        |seed| cargo_test::runs_generated(case, seed, target).expect("the tables of mutants are valid");
+    !seed.is_some_and(runs)
 }
 
 #[allow(clippy::print_stderr)]
@@ -79,7 +74,8 @@ fn main() -> std::process::ExitCode {
     let available = spec().ok();
     let mut ignored = 0;
     for target in targets {
-        let generated = SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
+        let generated =
+            cargo_test::SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
         for case in
             suites::cases().chain(generated).filter(|case| is_tested(case, target, available.as_ref()))
         {

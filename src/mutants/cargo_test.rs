@@ -3,15 +3,21 @@
 //! Every case runs on [`DEFAULT`]. Another target repeats only the cases on which its scheduler, its gang
 //! resources or one of its mutants has an effect. For all other cases, the operator runs the same code.
 
+use std::ops::RangeInclusive;
+
 use conformance_contract::clauses::{Clause, Party, clause};
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
 use conformance_driver::case::Case;
 
-use crate::{MUTANTS, MutantTier, TableError};
+use crate::{MUTANTS, Mutant, MutantTier, TableError};
 
 /// The gang scope in which a default run judges lifecycle cases.
 pub const DEFAULT: Target = Target::KUBE_POD_GANG;
+
+/// Seeds of the generated workloads that are tests, and those of them that run on every target.
+pub const SEEDS: RangeInclusive<u64> = 1..=25;
+const SEEDS_OF_EVERY_TARGET: RangeInclusive<u64> = 1..=5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
@@ -48,11 +54,22 @@ pub fn reason(case: &Case, target: Target) -> Result<Option<Reason>, TableError>
     Ok(is_of_target.then_some(Reason::Mutant))
 }
 
-pub fn has_mutant(case: &Case, target: Target) -> Result<bool, TableError> {
+/// Whether `cargo test` runs the generated workload of the seed on the target. A mutant runs a generated
+/// workload only if it names it.
+pub fn runs_generated(case: &Case, seed: u64, target: Target) -> Result<bool, TableError> {
+    let is_named = mutants_of(target)?.any(|mutant| mutant.cases.iter().any(|name| name == case.id));
+    Ok(target == DEFAULT || SEEDS_OF_EVERY_TARGET.contains(&seed) || is_named)
+}
+
+fn has_mutant(case: &Case, target: Target) -> Result<bool, TableError> {
+    Ok(mutants_of(target)?.any(|mutant| mutant.runs(case)))
+}
+
+fn mutants_of(target: Target) -> Result<impl Iterator<Item = &'static Mutant>, TableError> {
     let all = MUTANTS.as_ref().map_err(Clone::clone)?;
-    Ok(all
-        .iter()
-        .any(|(tier, mutant)| *tier == MutantTier::Local && mutant.target == target && mutant.runs(case)))
+    let of_target =
+        move |(tier, mutant): &&(MutantTier, Mutant)| *tier == MutantTier::Local && mutant.target == target;
+    Ok(all.iter().filter(of_target).map(|(_, mutant)| mutant))
 }
 
 fn owed(case: &Case, target: Target) -> Vec<&'static str> {
@@ -125,6 +142,34 @@ mod tests {
                 let runs = is_run(case, target)
                     || (is_other_scope(target) && !owed(case, DEFAULT).is_empty() && is_run(case, DEFAULT));
                 assert!(runs, "{}: {} on {target}", mutant.id, case.id);
+            }
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::default(25, Target::KUBE_POD_GANG, true)]
+    #[case::of_every_target(5, Target::VOLCANO, true)]
+    #[case::named_by_a_mutant(18, Target::KUBE_POD_GROUP, true)]
+    // Its clauses are those of many mutants, which do not run it.
+    #[case::named_by_no_mutant(17, Target::KUBE_POD_GROUP, false)]
+    #[case::named_on_another_target(18, Target::VOLCANO, false)]
+    fn a_target_repeats_few_generated_workloads(
+        #[case] seed: u64,
+        #[case] target: Target,
+        #[case] wanted: bool,
+    ) {
+        let case = conformance_fuzz::case(&format!("{}/{seed}", conformance_fuzz::GROUP)).unwrap();
+        assert_eq!(runs_generated(case, seed, target).unwrap(), wanted);
+    }
+
+    #[test]
+    fn every_generated_workload_of_a_mutant_runs() {
+        for mutant in MutantTier::Local.mutants().unwrap() {
+            for id in &mutant.cases {
+                let Some(case) = conformance_fuzz::case(id) else { continue };
+                let seed: u64 = id.rsplit('/').next().unwrap().parse().unwrap();
+                let runs = runs_generated(case, seed, mutant.target).unwrap();
+                assert!(runs || !SEEDS.contains(&seed), "{}: {id} on {}", mutant.id, mutant.target);
             }
         }
     }
