@@ -1,6 +1,6 @@
-//! The project's images as containers, without a cluster. They start, answer probes, stop on SIGTERM within 5
-//! s, and run as an unprivileged user with a read-only root. Without a Docker engine the tests are *ignored*,
-//! and the reason is printed.
+//! The images of kind clusters as containers, without a cluster. They start, answer probes, stop on SIGTERM
+//! within 5 s, and run as an unprivileged user with a read-only root. Without a Docker engine the tests are
+//! *ignored*, and the reason is printed.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -18,11 +18,6 @@ const STOPS: Duration = Duration::from_secs(5);
 const PLUGIN_HEALTH: u16 = 9446;
 const LISTENS_TO_SIGNALS: Duration = Duration::from_secs(1);
 const LISTENS: Duration = Duration::from_secs(10);
-
-async fn image(program: &str, user: Option<&str>) -> Result<Image, ProgramError> {
-    let path = images::static_program(program, None).await?;
-    images::of_program(program, &path, user).await
-}
 
 /// A container that is removed with its contents when the test ends, regardless of the outcome.
 struct Container(String);
@@ -79,7 +74,7 @@ async fn ask(port: u16, path: &str) -> std::io::Result<String> {
 }
 
 async fn plugin() -> Outcome {
-    let image = image(PLUGIN, None).await?;
+    let image = images::of_reference(PLUGIN, None, None).await?;
     let published = format!("--publish=127.0.0.1::{PLUGIN_HEALTH}");
     let container = Container::start(&image, &[&published], &["--no-node-watch", "--gpus=2"]).await?;
     let port = container.port(PLUGIN_HEALTH).await?;
@@ -89,7 +84,7 @@ async fn plugin() -> Outcome {
 }
 
 async fn controller() -> Outcome {
-    let image = image(CONTROLLER, Some(NOBODY)).await?;
+    let image = images::of_reference(CONTROLLER, None, Some(NOBODY)).await?;
     let user = docker::docker(["image", "inspect", "--format", "{{.Config.User}}", &image.reference]).await?;
     assert_eq!(user.trim(), NOBODY);
     let words =
@@ -101,7 +96,8 @@ async fn controller() -> Outcome {
 
 /// The pause program stops on SIGTERM even as the first process of its container.
 async fn pause() -> Outcome {
-    let image = image(PAUSE, Some(NOBODY)).await?;
+    let path = images::static_program(PAUSE, None).await?;
+    let image = images::of_program(PAUSE, &path, Some(NOBODY)).await?;
     let container = Container::start(&image, &[], &[]).await?;
     // The pause program does not report when it is ready for signals.
     tokio::time::sleep(LISTENS_TO_SIGNALS).await;
