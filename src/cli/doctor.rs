@@ -41,6 +41,10 @@ pub(crate) async fn doctor() -> Result<Exit, Failure> {
     for found in preflight::checks(&unbuilt).await {
         check(found.what, found.found);
     }
+    // If the folder does not exist, the check of the cache folder has reported it.
+    if let Some(disk) = measured::disk_of_builds() {
+        check("disk of builds", Ok(disk));
+    }
     check("memory of a run, one scheduler", measured::memory_of_run(1));
     check("memory of a run, three schedulers", measured::memory_of_run(3));
     // A machine without Docker can run everything except kind clusters, so this is not a problem.

@@ -1,6 +1,7 @@
-//! Measured time and memory of runs, for `doctor`. `docs/requirements.md` is generated from the same figures.
+//! Measured time, memory and disk, for `doctor` and the start of a run. `docs/requirements.md` is generated from the same figures.
 
 use conformance_install::memory;
+use conformance_programs::{available_memory, home};
 use serde_json::Value;
 
 const MEASURED: &str = include_str!("measured.json");
@@ -13,13 +14,47 @@ pub(crate) fn memory_of_run(schedulers: usize) -> Result<String, String> {
     })
 }
 
-fn of_run(schedulers: usize) -> Option<String> {
+/// The free disk of the cache folder, and what builds with empty caches used.
+pub(crate) fn disk_of_builds() -> Option<String> {
+    let cache = home::cache();
+    let free = home::free_mib(&cache).ok()? as f64 / 1024.0;
+    let measured: Value = serde_json::from_str(MEASURED).ok()?;
+    let used = measured["builds"].as_array()?.iter().rev().find_map(|build| build["disk"].as_str())?;
+    Some(format!("{free:.1} GiB free in {}; measured with empty caches: {used}", cache.display()))
+}
+
+/// The line before a run that has less memory than a measured run used. With even less, it does not start.
+pub(crate) fn less_memory_than_measured(schedulers: usize) -> Option<String> {
+    less_than_measured(schedulers, available_memory::in_mib()?)
+}
+
+fn less_than_measured(schedulers: usize, available_mib: u64) -> Option<String> {
+    let available = available_mib as f64 * 1.048_576 / 1000.0;
+    let (peak, measured) = (peak_gigabytes(&default_run(schedulers)?)?, of_run(schedulers)?);
+    (available < peak).then(|| {
+        format!(
+            "{available:.1} GB of memory are available; a run like this was measured: {measured}; with less \
+             memory, fewer control planes start"
+        )
+    })
+}
+
+fn default_run(schedulers: usize) -> Option<Value> {
     let measured: Value = serde_json::from_str(MEASURED).ok()?;
     let is_measured = |run: &&Value| run["isDefault"] == true && run["schedulers"] == schedulers;
-    let run = measured["runs"].as_array()?.iter().find(is_measured)?;
-    let peak = run["peakMegabytes"].as_f64()? / 1000.0;
+    measured["runs"].as_array()?.iter().find(is_measured).cloned()
+}
+
+fn peak_gigabytes(run: &Value) -> Option<f64> {
+    Some(run["peakMegabytes"].as_f64()? / 1000.0)
+}
+
+fn of_run(schedulers: usize) -> Option<String> {
+    let run = default_run(schedulers)?;
+    let (peak, seconds) = (peak_gigabytes(&run)?, run["seconds"].as_f64()?);
+    let measured: Value = serde_json::from_str(MEASURED).ok()?;
     let machine = &measured["machines"][run["on"].as_str()?];
-    Some(format!("{peak:.1} GB at the peak, {}, on {}", time(run["seconds"].as_f64()?), machine.as_str()?))
+    Some(format!("{peak:.1} GB at the peak, {}, on {}", time(seconds), machine.as_str()?))
 }
 
 fn time(seconds: f64) -> String {
@@ -52,6 +87,15 @@ mod tests {
         assert_eq!(of_run(1).as_deref(), Some(wanted));
         assert!(of_run(3).is_some_and(|found| found.starts_with("5.3 GB at the peak, 10.5 min")));
         assert_eq!(of_run(2), None);
+    }
+
+    #[test]
+    fn a_run_with_less_memory_than_measured_says_so() {
+        let line = less_than_measured(1, 2200).unwrap();
+        assert!(line.starts_with("2.3 GB of memory are available; a run like this was measured: 2.8 GB"));
+        assert_eq!(less_than_measured(1, 2800), None);
+        assert!(less_than_measured(3, 2800).is_some());
+        assert_eq!(less_than_measured(2, 1), None, "it was not measured");
     }
 
     #[test]
@@ -90,7 +134,8 @@ mod tests {
         }
         page.push_str(
             "\n## Runs\n\nA run starts only with the required memory. In a container, the container's memory limit counts. \
-             `doctor` shows whether\nthis machine has it.\n\n\
+             `doctor` shows whether\nthis machine has it. A run of the whole suite prints a line if the machine has less than \
+             the measured peak.\n\n\
              | run | time | CPU seconds | peak memory | required memory | measured |\n|---|---|---|---|---|---|\n",
         );
         for row in rows(measured, "runs") {

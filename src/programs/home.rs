@@ -77,13 +77,17 @@ pub fn require_space(
     variable: &'static str,
 ) -> Result<(), ProgramError> {
     create_folder(path)?;
-    let stat =
-        rustix::fs::statvfs(path).map_err(|e| ProgramError::File { path: path.into(), source: e.into() })?;
-    let free_mib = stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024);
+    let free_mib = free_mib(path)?;
     if free_mib < needed_mib {
         return Err(ProgramError::Disk { path: path.into(), free_mib, needed_mib, purpose, variable });
     }
     Ok(())
+}
+
+pub fn free_mib(path: &Path) -> Result<u64, ProgramError> {
+    let stat =
+        rustix::fs::statvfs(path).map_err(|e| ProgramError::File { path: path.into(), source: e.into() })?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize) / (1024 * 1024))
 }
 
 /// The folder of a cluster, locked until its owner exits. An unlocked folder belongs to a killed run.

@@ -30,9 +30,11 @@ use crate::output::{self, Console};
 use crate::report_files::{command, store, unwritten, write_unless_interrupted};
 use crate::request::{Cases, Request, UpgradeFrom};
 use crate::{
-    Failure, accept, baseline, cluster_spec, generated, operator, provider, run_id, select, trainer,
+    Failure, accept, baseline, cluster_spec, generated, measured, operator, provider, run_id, select, trainer,
 };
 
+/// A run of fewer cases needs less memory than was measured.
+const MEASURED_CASES: usize = 100;
 const KUEUE_IS_LOCAL: &str =
     "the harness starts Kueue on a control plane of its own: omit --cluster and --provider existing";
 
@@ -47,6 +49,12 @@ impl Run<'_> {
         let begin = Instant::now();
         let quiet = request.output.quiet;
         let console = Arc::new(Console::quiet_if(quiet));
+        let is_local = request.cluster.provider == ProviderName::Local && request.cluster.name.is_none();
+        if is_local && plan.chosen.len() >= MEASURED_CASES {
+            let schedulers: BTreeSet<_> = plan.targets.iter().map(|target| target.scheduler()).collect();
+            let line = measured::less_memory_than_measured(schedulers.len());
+            line.into_iter().for_each(|line| console.note(&line));
+        }
         let (environment, building) = self.prepare(kubernetes, &mut plan, report_dir, &console).await?;
         let clock = RunClock { begin, building };
         std::fs::create_dir_all(report_dir)
