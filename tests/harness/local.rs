@@ -23,8 +23,9 @@ pub(crate) fn environment(
     folder: &str,
     runtime: &Runtime,
 ) -> Result<Environment, ClusterError> {
-    // kube-scheduler has two targets, whose cases may need their own control planes at the same time.
-    let planes = |scheduler: &Scheduler| if *scheduler == Scheduler::KUBE { 2 } else { 1 };
+    // As in a run: the extra control planes are for kube-scheduler, which has the most dedicated cases.
+    let of_kube = if spec.schedulers.len() == 1 { 3 } else { 2 };
+    let planes = |scheduler: &Scheduler| if *scheduler == Scheduler::KUBE { of_kube } else { 1 };
     let dedicated = spec.schedulers.iter().map(|scheduler| (*scheduler, planes(scheduler))).collect();
     let components = components_for(spec.kubernetes, &spec.schedulers, spec.trainer.is_some());
     let toolbox = runtime.block_on(Toolbox::prepare_only(components, &Overrides::new(), &Lines))?;
