@@ -30,12 +30,30 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(ADM_08, || {
-            answers(history, NEW)?;
+            precondition(VOL_03, answers(history, NEW))?;
             deletion_never_blocked(history, "queued")
         }),
         finding(ADM_16, || {
-            answers(history, NEW)?;
+            precondition(VOL_03, answers(history, NEW))?;
             edits_never_blocked(history)
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::ruling::Broken;
+    use conformance_history::testing::Story;
+
+    use super::*;
+    use crate::answered::answered;
+
+    #[test]
+    fn an_admitted_new_pod_clique_set_breaks_the_precondition_of_both() {
+        let history = answered(Story::on(Target::VOLCANO), NEW, &[(NEW[0].title, 201, "")]).end();
+        for finding in check(&history) {
+            let ruling = finding.ruling;
+            assert!(matches!(ruling, Err(Broken::Precondition { clause: "VOL-03", .. })), "{ruling:?}");
+        }
+    }
 }

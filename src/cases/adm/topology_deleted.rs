@@ -99,8 +99,13 @@ pub(super) async fn edit_and_delete(test: &TestContext, name: &str) -> Result<()
 }
 
 fn check(history: &History) -> Vec<Finding> {
+    // If the new PodCliqueSet is admitted, the operator does not know yet that the topology is deleted.
     let topology_is_deleted = || {
-        if history.header.target.declares(Feature::TopologyRequired) { answers(history, NEW) } else { Ok(()) }
+        if history.header.target.declares(Feature::TopologyRequired) {
+            precondition(ADM_07, answers(history, NEW))
+        } else {
+            Ok(())
+        }
     };
     vec![
         finding(ADM_08, || {
@@ -169,6 +174,13 @@ mod tests {
         let [deletion, edits] = with_rejected(&HOLD[0]);
         assert!(matches!(deletion, Err(Broken::Precondition { clause: "ADM-16", .. })), "{deletion:?}");
         assert!(matches!(edits, Err(Broken::Violated(_))), "{edits:?}");
+    }
+
+    #[test]
+    fn an_admitted_new_pod_clique_set_breaks_the_precondition_of_both() {
+        for ruling in rulings("", &[(NEW[0].title, 201, "")]) {
+            assert!(matches!(ruling, Err(Broken::Precondition { clause: "ADM-07", .. })), "{ruling:?}");
+        }
     }
 
     #[rstest]
