@@ -19,7 +19,6 @@ pub fn section(clause: &Clause) -> String {
     };
     let (id, title, requirement) = (clause.id, clause.title, clause.requirement);
     let depends_on: Vec<_> = clause.depends_on.iter().map(ToString::to_string).collect();
-    let sources: Vec<_> = clause.sources.iter().map(|source| link(*source)).collect();
     let mut section = format!("## {id}\n\n**{title}.** {requirement}\n\n| | |\n|---|---|\n");
     let mut row = |name, content: &str| {
         // Writing to a String does not fail.
@@ -27,14 +26,14 @@ pub fn section(clause: &Clause) -> String {
     };
     row("level", &clause.level.to_string());
     row("owed by", &owed_by);
+    if let Some(backends) = backends(clause) {
+        row("applies to", &backends);
+    }
     row("depends on", &depends_on.join(", "));
-    row("why", clause.rationale);
+    row("if violated", clause.rationale);
     row("judged on", judged_on);
     row("needs", &clause.environment.to_string());
-    if !sources.is_empty() {
-        row("sources", &sources.join(", "));
-    }
-    row("cases", &cases(clause));
+    row("sources", &sources(clause));
     for known in DEVIATIONS.iter().filter(|known| known.clause == clause.id) {
         let reason = known.reason.replace('|', "\\|");
         row("known deviation", &format!("{} {}, `{}`: {reason}", known.target, known.version, known.case));
@@ -46,7 +45,34 @@ pub fn section(clause: &Clause) -> String {
         Some(former) => row("since", &format!("{}, previously part of {former}", clause.since)),
         None => row("since", clause.since),
     }
-    section
+    format!("{section}\nCases:\n\n{}", cases(clause))
+}
+
+/// Which backends the clause is about, or `None` for a clause that applies to all of them.
+fn backends(clause: &Clause) -> Option<String> {
+    let quoted = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let mut excluded: Vec<String> = Vec::new();
+    if !clause.not_on.is_empty() {
+        excluded.push(quoted(clause.not_on));
+    }
+    excluded.extend(clause.not_in_scope.map(|scope| format!("the gang scope {scope}")));
+    let only: Vec<_> = clause.backend().into_iter().chain(clause.only_on.iter().copied()).collect();
+    if only.is_empty() && !clause.applies_to_external {
+        excluded.push("external schedulers".to_owned());
+    }
+    if only.is_empty() && excluded.is_empty() {
+        return None;
+    }
+    let applies_to = if only.is_empty() { "all backends".to_owned() } else { quoted(&only) };
+    if excluded.is_empty() {
+        return Some(applies_to);
+    }
+    Some(format!("{applies_to}, except {}", excluded.join(" and ")))
+}
+
+fn sources(clause: &Clause) -> String {
+    let links: Vec<_> = clause.sources.iter().map(|source| link(*source)).collect();
+    if links.is_empty() { "none: only this suite asks for it".to_owned() } else { links.join(", ") }
 }
 
 fn link(source: Source<'_>) -> String {
@@ -56,12 +82,22 @@ fn link(source: Source<'_>) -> String {
     }
 }
 
+/// A list of the cases, each with its title, or what stands in for them.
 fn cases(clause: &Clause) -> String {
-    let named: Vec<_> = suites::covering(clause.id).map(|case| format!("`{}`", case.id)).collect();
-    match clause.rests_on {
-        Some(group) => format!("none; it follows from {group}"),
-        None => named.join(", "),
+    let mut list = String::new();
+    let mut item = |text: &str| {
+        let _ = writeln!(list, "- {text}");
+    };
+    for case in suites::covering(clause.id) {
+        item(&format!("`{}`: {}", case.id, case.title));
     }
+    if let Some(group) = clause.rests_on {
+        item(&format!("none; it follows from the clauses of {group}"));
+    }
+    if !clause.restates.is_empty() {
+        item(&format!("the cases of {}, on this backend", clause.restates.join(", ")));
+    }
+    list
 }
 
 #[cfg(test)]
@@ -69,7 +105,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::{Path, PathBuf};
 
-    use conformance_contract::clauses::{CLAUSES, GROUPS, Group};
+    use conformance_contract::clauses::{CLAUSES, GROUPS, Group, clause};
+    use rstest::rstest;
 
     use super::*;
 
@@ -174,5 +211,25 @@ mod tests {
         for clause in CLAUSES.iter() {
             assert!(!cases(clause).is_empty(), "{}", clause.id);
         }
+    }
+    #[rstest]
+    #[case("AON-10", "| sources | none: only this suite asks for it |")]
+    #[case(
+        "AON-12",
+        "- `aon/scheduler-killed-half-way`: A restarted scheduler binds the rest of a gang that is half bound"
+    )]
+    #[case("VOL-02", "| applies to | `volcano` |")]
+    #[case("ADM-10", "| applies to | `volcano` |")]
+    #[case("ADM-21", "| applies to | all backends, except `default-scheduler` and external schedulers |")]
+    #[case("KUBE-01", "| applies to | `default-scheduler`, except the gang scope Tree |")]
+    #[case("EXT-03", "- none; it follows from the clauses of AON")]
+    fn a_section_says_who_asks_where_it_applies_and_what_tests_it(#[case] id: &str, #[case] line: &str) {
+        let section = section(clause(id).unwrap());
+        assert!(section.lines().any(|found| found == line), "{section}");
+    }
+
+    #[test]
+    fn a_clause_about_all_backends_names_none() {
+        assert!(!section(clause("AON-10").unwrap()).contains("applies to"));
     }
 }
