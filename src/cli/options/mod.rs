@@ -1,6 +1,6 @@
 //! The options of a run. Each section is a part of the command line and of the configuration file, so every
 //! option is also a field of the file. A field with `#[arg(skip)]` has no option: it is set in the file or
-//! with `--set` (docs/configuration.md gives the reasons).
+//! with `--set` (docs/configuration.md lists these fields).
 //!
 //! A value that was not given is `None`, or an empty list. `request` checks the values and sets the defaults.
 
