@@ -133,8 +133,8 @@ mod tests {
                 .unwrap();
         }
         page.push_str(
-            "\n## Runs\n\nA run starts only with the required memory. In a container, the container's memory limit counts. \
-             `doctor` shows whether\nthis machine has it. A run of the whole suite prints a line if the machine has less than \
+            "\n## Runs\n\nA run starts only if the required memory is available. In a container, the container's memory limit counts. \
+             `doctor`\nshows whether this machine has enough. A run of the whole suite prints a line if the machine has less than \
              the measured peak.\n\n\
              | run | time | CPU seconds | peak memory | required memory | measured |\n|---|---|---|---|---|---|\n",
         );
@@ -146,7 +146,8 @@ mod tests {
                 .unwrap();
         }
         page.push_str(
-            "\n## Tests\n\n`cargo test` runs these test programs one after the other, here with built programs.\n\n\
+            "\n## Tests\n\n`cargo test` runs these test programs one after the other. The times do not include the builds of their \
+             programs.\n\n\
              | test program | programs | time | measured |\n|---|---|---|---|\n",
         );
         for row in rows(measured, "tests") {
