@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use futures::future::try_join_all;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::core::{ApiResource, GroupVersionKind, Status};
 use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::await_condition;
 use kube::{Api, Client};
@@ -85,6 +85,12 @@ pub async fn dry_run(client: &Client, object: &Value) -> Result<(), kube::Error>
         .body(object.to_string().into_bytes())
         .map_err(kube::Error::HttpError)?;
     client.request::<Value>(request).await.map(drop)
+}
+
+/// Whether the API server refused an object by its schema. Unlike the response of a webhook or a policy, this
+/// one does not depend on other objects.
+pub fn is_refused_by_schema(status: &Status) -> bool {
+    matches!(status.code, 400 | 422) && !status.message.contains(" denied ")
 }
 
 pub(crate) fn api_of(client: &Client, object: &Value) -> (Api<DynamicObject>, String, String) {
@@ -232,5 +238,20 @@ mod tests {
         });
         delete_despite_finalizers(&client, &object).await.unwrap();
         assert_eq!(*requests.lock().unwrap(), ["DELETE", "PATCH"]);
+    }
+
+    #[rstest::rstest]
+    #[case::unknown_field(400, "strict decoding error: unknown field \"spec.replica\"", true)]
+    #[case::invalid_value(422, "PodCliqueSet \"w\" is invalid: spec.replicas: Invalid value: -1", true)]
+    #[case::by_a_webhook(422, "admission webhook \"w\" denied the request: no queue team-a", false)]
+    #[case::by_a_policy(422, "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no", false)]
+    #[case::forbidden(403, "exceeded quota: team-a", false)]
+    fn only_a_refusal_by_the_schema_is_independent_of_other_objects(
+        #[case] code: u16,
+        #[case] message: &str,
+        #[case] is_by_schema: bool,
+    ) {
+        let status = Status::failure(message, "Reason").with_code(code);
+        assert_eq!(is_refused_by_schema(&status), is_by_schema);
     }
 }

@@ -11,6 +11,7 @@ use conformance_driver::case::Case;
 use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect::schedulers;
+use kube::core::Status;
 use serde_json::Value;
 
 use crate::manifest::{Companion, Manifest};
@@ -91,7 +92,7 @@ async fn try_sets(
     Ok(())
 }
 
-/// Retries a rejection for a while if companions are new, because the operator may not have seen them yet.
+/// Retries a refusal for a while if companions are new, because the operator may not have seen them yet.
 async fn try_set(
     test_cluster: &TestCluster,
     set: &Value,
@@ -100,14 +101,23 @@ async fn try_set(
 ) -> Result<(), WorkloadError> {
     let begin = Instant::now();
     loop {
-        let answered = answer(deploy::dry_run(&test_cluster.client, set).await, what);
+        let response = deploy::dry_run(&test_cluster.client, set).await;
         let limit = test_cluster.speed.extended(limits::COMPANIONS.length, begin);
-        let is_final = !has_new_companions || begin.elapsed() > limit;
-        match answered {
-            Err(WorkloadError::Rejected(_)) if !is_final => tokio::time::sleep(limits::PACE).await,
-            answered => return answered,
+        if !has_new_companions || !may_change(&response) || begin.elapsed() > limit {
+            return answer(response, what);
         }
+        tokio::time::sleep(limits::PACE).await;
     }
+}
+
+/// Whether the response may change once the operator has seen the companions.
+fn may_change(response: &Result<(), kube::Error>) -> bool {
+    let Err(kube::Error::Api(status)) = response else { return false };
+    is_rejection(status) && !status.is_already_exists() && !deploy::is_refused_by_schema(status)
+}
+
+fn is_rejection(status: &Status) -> bool {
+    (400..500).contains(&status.code) && status.code != 429
 }
 
 fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadError> {
@@ -118,7 +128,7 @@ fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadE
             404 => Err(WorkloadError::Rejected(format!(
                 "the API server does not serve this apiVersion: use another one, or --kubernetes ({what})"
             ))),
-            code @ 400..500 if code != 429 => {
+            _ if is_rejection(&status) => {
                 Err(WorkloadError::Rejected(format!("{} ({what})", status.message)))
             }
             _ => Err(WorkloadError::NoAnswer(format!("{} ({what})", status.message))),
@@ -133,7 +143,7 @@ mod tests {
 
     fn response(code: u16) -> Result<(), kube::Error> {
         let reason = if code == 409 { "AlreadyExists" } else { "Reason" };
-        let status = kube::core::Status::failure("no such class", reason).with_code(code);
+        let status = Status::failure("no such class", reason).with_code(code);
         Err(kube::Error::Api(Box::new(status)))
     }
 
@@ -145,5 +155,19 @@ mod tests {
         assert_eq!(message(422), "rejected at admission: no such class (Secret s)");
         assert!(message(404).contains("does not serve this apiVersion"), "{}", message(404));
         assert!(matches!(answer(response(503), "w"), Err(WorkloadError::NoAnswer(_))));
+    }
+
+    #[rstest::rstest]
+    #[case::admitted(Ok(()), false)]
+    #[case::by_the_schema(response(422), false)]
+    #[case::by_a_webhook(response(403), true)]
+    #[case::no_decision(response(503), false)]
+    #[case::too_many_requests(response(429), false)]
+    #[case::exists_already(response(409), false)]
+    fn a_refusal_by_the_schema_is_reported_at_once(
+        #[case] found: Result<(), kube::Error>,
+        #[case] is_retried: bool,
+    ) {
+        assert_eq!(may_change(&found), is_retried);
     }
 }

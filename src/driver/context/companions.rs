@@ -1,8 +1,10 @@
 //! Companions are the other objects of a user's manifest. The harness creates them before the PodCliqueSets
 //! and deletes them after them.
 
+use std::time::Instant;
+
 use conformance_cluster::{ClusterError, deploy};
-use conformance_history::SharedMark;
+use conformance_history::{SharedMark, name};
 use serde_json::Value;
 
 use super::{Awaited, Stop, TestContext};
@@ -51,19 +53,30 @@ impl TestContext {
 
     /// Waits until admission accepts the PodCliqueSets, because the operator may notice the companions late.
     pub async fn until_admitted(&self, sets: &[Value]) -> Result<(), Stop> {
-        let admitted = Awaited::of_harness("the PodCliqueSets admitted");
-        self.poll_until(admitted, limits::REACTION, || async {
-            for set in sets {
-                match deploy::dry_run(&self.test_cluster.client, set).await {
-                    Ok(()) => {}
-                    Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => return Ok(None),
-                    Err(source) => {
-                        return Err(ClusterError::api("send a PodCliqueSet to admission", source).into());
-                    }
+        let begin = Instant::now();
+        for set in sets {
+            while let Some(refusal) = self.refusal_of(set).await? {
+                if begin.elapsed() > self.length_since(limits::REACTION, begin) {
+                    let admitted = Awaited::of_harness(format!("PodCliqueSet {} admitted", name(set)));
+                    let situation = format!("  admission refuses it: {refusal}");
+                    return Err(self.timeout(admitted, limits::REACTION, begin, situation));
                 }
+                tokio::time::sleep(limits::PACE).await;
             }
-            Ok(Some(()))
-        })
-        .await
+        }
+        Ok(())
+    }
+
+    /// Returns the response of admission if it may change because of the companions.
+    async fn refusal_of(&self, set: &Value) -> Result<Option<String>, Stop> {
+        match deploy::dry_run(&self.test_cluster.client, set).await {
+            Ok(()) => Ok(None),
+            Err(kube::Error::Api(status)) if deploy::is_refused_by_schema(&status) => {
+                let action = format!("create PodCliqueSet {}", name(set));
+                Err(Stop::Refused { action, reason: status.message })
+            }
+            Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => Ok(Some(status.message)),
+            Err(source) => Err(ClusterError::api("send a PodCliqueSet to admission", source).into()),
+        }
     }
 }
