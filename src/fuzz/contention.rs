@@ -4,16 +4,15 @@
 use conformance_check::binding;
 use conformance_check::preemption::Victim;
 use conformance_contract::clauses::ids::{PRE_01, PRE_02, PRE_10, PRE_11};
-use conformance_contract::names::GPU;
 use conformance_contract::ruling::Ruling;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, scaling};
 use conformance_facts::cliques::cliques_lacking_pods;
 use conformance_history::{History, MarkName};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::surroundings::prepared;
+use crate::surroundings::{in_queue_of, prepared};
 use crate::workload::GeneratedWorkload;
 
 pub(crate) const CLAUSES: [&str; 4] = [PRE_01, PRE_02, PRE_10, PRE_11];
@@ -31,15 +30,9 @@ pub(crate) fn preemptor_of(set: &str) -> String {
     format!("high-{set}")
 }
 
-/// The preemptor. It keeps the metadata of the workload's PodCliqueSet, so it is in the same queue.
 fn preemptor(workload: &GeneratedWorkload, gpus: u32) -> Value {
-    let mut pcs = workload.pcs.clone();
-    let resources = json!({"limits": {(GPU): 1}});
-    let container = json!({"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": resources});
-    let spec = json!({"roleName": "high", "replicas": gpus, "podSpec": {"containers": [container]}});
-    let cliques = json!([{"name": "high", "spec": spec}]);
-    pcs["metadata"]["name"] = preemptor_of(workload.name()).into();
-    pcs["spec"] = json!({"replicas": 1, "template": {"priorityClassName": CLASS, "cliques": cliques}});
+    let mut pcs = in_queue_of(&workload.pcs, &preemptor_of(workload.name()), gpus);
+    pcs["spec"]["template"]["priorityClassName"] = CLASS.into();
     pcs
 }
 

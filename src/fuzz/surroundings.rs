@@ -1,12 +1,12 @@
 //! The surroundings of a generated workload: other PodCliqueSets in the namespace, the objects that its pods
 //! need, a queue, and the sizes of nodes.
 
-use conformance_contract::names::{KAI_QUEUE, VOLCANO_QUEUE};
+use conformance_contract::names::{GPU, KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_contract::target::Target;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_expect::refusals::{has_several_priorities, refused_name};
 use conformance_history::{list, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Surroundings {
@@ -57,7 +57,8 @@ impl Surroundings {
                 } else {
                     test.create_volcano_queue(&queue).await?;
                 }
-                test.until_admitted(&[prepared(test, pcs)]).await?;
+                // Admission may have to refuse the workload for another reason.
+                test.until_admitted(&[prepared(test, &in_queue_of(pcs, "probe", 1))]).await?;
             }
         }
         Ok(())
@@ -75,6 +76,17 @@ pub(crate) fn prepared(test: &TestContext, pcs: &Value) -> Value {
     test.prepare_manifest(pcs)
 }
 
+/// A PodCliqueSet with the metadata of `pcs`, so with its queue. It has one clique of pods with one GPU each.
+pub(crate) fn in_queue_of(pcs: &Value, name: &str, pods: u32) -> Value {
+    let mut pcs = pcs.clone();
+    let resources = json!({"limits": {(GPU): 1}});
+    let container = json!({"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": resources});
+    let spec = json!({"roleName": "main", "replicas": pods, "podSpec": {"containers": [container]}});
+    pcs["metadata"]["name"] = name.into();
+    pcs["spec"] = json!({"replicas": 1, "template": {"cliques": [{"name": "main", "spec": spec}]}});
+    pcs
+}
+
 /// Whether admission may have to refuse a PodCliqueSet. The driver then asks admission before it creates
 /// objects.
 pub(crate) fn asks_admission(pcs: &Value) -> bool {
@@ -85,4 +97,22 @@ pub(crate) fn has_volumes(pcs: &Value) -> bool {
     list(&pcs["spec"]["template"]["cliques"])
         .iter()
         .any(|clique| clique["spec"]["podSpec"]["volumes"].is_array())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_for_a_queue_does_not_depend_on_whether_the_workload_is_refused() {
+        let cliques = json!([{"name": "a.b", "spec": {"podSpec": {"priorityClassName": "high"}}}]);
+        let pcs = json!({
+            "metadata": {"name": "w", "annotations": {(VOLCANO_QUEUE): "team"}},
+            "spec": {"replicas": 2, "template": {"cliques": cliques}},
+        });
+        assert!(asks_admission(&pcs));
+        let probe = in_queue_of(&pcs, "probe", 1);
+        assert!(!asks_admission(&probe), "{probe}");
+        assert_eq!(probe["metadata"]["annotations"], pcs["metadata"]["annotations"]);
+    }
 }
