@@ -10,16 +10,6 @@ use conformance_programs::components::Progress;
 use super::Failure;
 use super::request::ProgramRequest;
 
-/// Rejects checkouts and other versions, because nothing would start them.
-pub(crate) fn only_pinned(programs: &ProgramRequest, reason: &str) -> Result<(), Failure> {
-    let checkout = programs.checkouts.first().map(|(name, _)| format!("{name}=src:DIR"));
-    let version = programs.versions.first().map(|selected| format!("{}=version:V", selected.name()));
-    match checkout.or(version) {
-        None => Ok(()),
-        Some(word) => Err(Failure::Usage(format!("--component {word}: {reason}"))),
-    }
-}
-
 pub(crate) async fn opened(programs: &ProgramRequest) -> Result<Vec<SchedulerSource>, Failure> {
     let mut opened: Vec<SchedulerSource> = Vec::new();
     for (name, dir) in &programs.checkouts {

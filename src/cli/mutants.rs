@@ -47,7 +47,7 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         None => tier.mutants()?,
     };
     let programs = ProgramRequest::of(&args.programs)?;
-    let chosen = chosen(&all, tier, args, programs.kai_folder.is_some())?;
+    let chosen = chosen(&all, tier, args, programs.has_kai())?;
     if args.list {
         chosen.iter().for_each(|mutant| output::data(&format!("{:<40}{}", mutant.id, mutant.breaks)));
         if let Some(page) = &args.write {
@@ -55,7 +55,12 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Conformant);
     }
-    given::only_pinned(&programs, "mutants run the pinned schedulers only")?;
+    if let Some(selected) = programs.versions.first() {
+        return Err(Failure::Usage(format!(
+            "--component {}=version:V: mutants run pinned versions and checkouts (src:DIR) only",
+            selected.name()
+        )));
+    }
     if let Some(word) = programs.config_words().first() {
         return Err(Failure::Usage(format!(
             "--scheduler-config {word}: mutants run with the suite's configuration only"
@@ -65,8 +70,12 @@ pub(crate) async fn mutants(args: &MutantsArgs) -> Result<Exit, Failure> {
         MutantTier::Local => args.side_by_side.get(),
         MutantTier::Kind => 1,
     };
+    let wanted = chosen.iter().flat_map(|mutant| mutant.spec(Given::default()).schedulers).collect();
+    let console = Console::brief();
+    let given = given::schedulers(&programs, &wanted, &console).await?;
+    console.end();
     let mut runs = stream::iter(&chosen)
-        .map(|mutant| run_one(mutant, tier, args, &programs))
+        .map(|mutant| run_one(mutant, tier, args, &programs, &given))
         .buffer_unordered(side_by_side);
     let mut results = Vec::new();
     while let Some(one) = runs.next().await {
@@ -125,6 +134,13 @@ fn chosen(
     };
     // A mutant that needs KAI's scheduler runs only if the user provides KAI.
     let is_possible = |mutant: &&Mutant| args.list || has_kai || !mutant.needs(kai::SCHEDULER);
+    let is_named = |mutant: &&Mutant| args.names.contains(&mutant.id);
+    if let Some(mutant) = all.iter().filter(is_named).find(|mutant| !is_possible(mutant)) {
+        return Err(Failure::Usage(format!(
+            "mutant {} needs KAI: pass --component kai-scheduler=src:DIR",
+            mutant.id
+        )));
+    }
     let selected = sampled(all.iter().filter(is_selected).filter(is_possible).collect(), args);
     let mut chosen = Vec::new();
     for (position, mutant) in selected.into_iter().enumerate() {
@@ -179,16 +195,17 @@ async fn run_one(
     mutant: &Mutant,
     tier: MutantTier,
     args: &MutantsArgs,
-    given: &ProgramRequest,
+    request: &ProgramRequest,
+    given: &Given,
 ) -> Result<StoredResult, Failure> {
     let begin = Instant::now();
     let console = Arc::new(Console::brief());
-    let wanted = mutant.spec(Given::default()).schedulers;
-    let spec = mutant.spec(given::schedulers(given, &wanted, console.as_ref()).await?);
+    let mut spec = mutant.spec(given.clone());
+    spec.given.retain(|scheduler, _| spec.schedulers.contains(scheduler));
     // On kind, kubelets start real containers, which takes longer.
     let ((origin, programs), default_scale, concurrency) = match tier {
-        MutantTier::Local => ((Origin::Local, programs(given, &spec, &console).await?), 1.0, 16),
-        MutantTier::Kind => (provider::kind(given, KindOptions::default(), &spec, &console).await?, 2.0, 4),
+        MutantTier::Local => ((Origin::Local, programs(request, &spec, &console).await?), 1.0, 16),
+        MutantTier::Kind => (provider::kind(request, KindOptions::default(), &spec, &console).await?, 2.0, 4),
     };
     let folder = args.report_dir.join(&mutant.id);
     let which = match (args.quick, args.every_case) {
@@ -317,6 +334,10 @@ mod tests {
         assert_eq!(on_kind, Ok(vec!["every-replica-leads".to_owned()]));
         let elsewhere = "mutant every-replica-leads does not run with --provider local: pass --provider kind";
         assert_eq!(chosen_by(&["every-replica-leads"]), Err(elsewhere.to_owned()));
+        let all = MutantTier::Local.mutants().unwrap();
+        let of_kai = all.iter().find(|mutant| mutant.needs(kai::SCHEDULER)).unwrap();
+        let without_kai = chosen_by(&[&of_kai.id]).unwrap_err();
+        assert!(without_kai.contains("pass --component kai-scheduler=src:DIR"), "{without_kai}");
         let unknown = chosen_by(&["restles"]).unwrap_err();
         assert!(unknown.contains("did you mean \"restless\"?"), "{unknown}");
     }

@@ -71,7 +71,11 @@ use crate::{Cli, stderr};
 )]
 #[case(
     &["dev", "mutants", "restless", "--component", "etcd=version:3.6.9"],
-    "mutants run the pinned schedulers only"
+    "mutants run pinned versions and checkouts (src:DIR) only"
+)]
+#[case(
+    &["dev", "mutants", "restless", "--component", "kai-scheduler=src:nowhere"],
+    "no such folder"
 )]
 #[case(&["ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
 #[case(&["ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]

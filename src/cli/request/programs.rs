@@ -168,6 +168,10 @@ impl ProgramRequest {
         sources.any(|(given, _)| given == name) || self.versions.iter().any(|one| one.name() == name)
     }
 
+    pub(crate) fn has_kai(&self) -> bool {
+        self.kai_folder.is_some() || self.checkouts.iter().any(|(name, _)| name == KAI)
+    }
+
     pub(crate) fn minor_of_kube_scheduler(&self) -> Option<Kubernetes> {
         let mut versions = self.versions.iter();
         versions.find(|selected| selected.scheduler() == Some(Scheduler::KUBE))?.kubernetes()
@@ -321,6 +325,14 @@ mod tests {
         for kubernetes in Kubernetes::WITH_PREVIEWS {
             assert_eq!(offline.check_versions(kubernetes).is_ok(), !kubernetes.is_preview(), "{kubernetes}");
         }
+    }
+
+    #[rstest::rstest]
+    #[case(&["kai-scheduler=src:../KAI"], true)]
+    #[case(&["kai-scheduler=/kai"], true)]
+    #[case(&["kai-scheduler=chart:pinned"], false)]
+    fn kai_is_provided_by_a_folder_or_a_checkout(#[case] words: &[&str], #[case] is_provided: bool) {
+        assert_eq!(request(words).unwrap().has_kai(), is_provided);
     }
 
     #[test]
