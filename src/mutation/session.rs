@@ -80,7 +80,9 @@ impl<S: Subject> On<'_, S> {
             if !self.control_passes(&one).await? {
                 self.renew().await?;
                 if !self.control_passes(&one).await? {
-                    one.iter_mut().for_each(Trial::revoke_kill);
+                    for trial in &mut one {
+                        trial.revoke_kill(self.baseline.executing(trial.number));
+                    }
                 }
             }
             trials.extend(one);

@@ -101,12 +101,13 @@ impl Trial {
         }
     }
 
-    /// For a case that fails without the mutation, too: it proves nothing, as if it were left out.
-    pub(crate) fn revoke_kill(&mut self) {
+    /// For a case that fails without the mutation, too: it proves nothing. The cases that its kill ended count
+    /// as left out. `executing` is the number of cases that execute the mutation.
+    pub(crate) fn revoke_kill(&mut self, executing: usize) {
         if self.kill.take().is_some() {
             self.verdict = TrialVerdict::Survived;
             self.cases -= 1;
-            self.left_out += 1;
+            self.left_out = executing.saturating_sub(self.cases + self.timeouts).max(1);
         }
     }
 

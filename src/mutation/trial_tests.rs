@@ -258,9 +258,9 @@ fn several_control_planes_share_the_mutations() {
 
 #[test]
 fn a_kill_by_a_case_that_fails_without_a_mutation_does_not_count() {
-    let ends = [((2, "a/1"), killed("a/1")), ((0, "a/1"), killed("a/1"))].into();
+    let ends = [((1, "a/1"), killed("a/1")), ((0, "a/1"), killed("a/1"))].into();
     let fake = [Fake { ends, ..Fake::default() }];
-    let (mutations, baseline) = ([mutation(2)], baseline());
+    let (mutations, baseline) = ([mutation(1)], baseline());
     let session = Session { mutations: &mutations, baseline: &baseline, earlier: &[], options: OPTIONS };
     let mut finished = Vec::new();
     let all = try_all(&fake, session, |trials| {
@@ -269,4 +269,6 @@ fn a_kill_by_a_case_that_fails_without_a_mutation_does_not_count() {
     });
     block_on(all).unwrap();
     assert_eq!(finished.iter().map(|trial| trial.verdict).collect::<Vec<_>>(), [TrialVerdict::Survived]);
+    let trial = &finished[0];
+    assert_eq!(trial.cases + trial.left_out, 10, "the kill ended the other cases: {trial:?}");
 }
