@@ -53,15 +53,16 @@ pub struct Kill {
     pub code: String,
 }
 
+/// Of several trials of a mutation, the first verdict in this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialVerdict {
     /// A clause failed with a violation code.
     Killed,
-    Survived,
-    NotExecuted,
     /// The operator exits, or more than half of the cases fail.
     Trivial,
+    Survived,
+    NotExecuted,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -123,7 +123,7 @@ impl SampleFolder {
         serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
     }
 
-    /// The last result of each mutation, of all shards: a kill, or the trial on the most cases.
+    /// The last result of each mutation, of all shards: a kill, a trivial trial, or the one on the most cases.
     pub(super) fn trials(&self) -> Result<Vec<Trial>, Failure> {
         let mut trials: Vec<Trial> = lines(&self.0, "results")?;
         trials.sort_by_key(|trial| (trial.number, trial.verdict, Reverse(trial.cases)));
@@ -190,13 +190,16 @@ mod tests {
         };
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write("results-1-of-2.jsonl", &(line("b", 2, "survived", 60) + &line("a", 1, "survived", 60)));
-        write("results-2-of-2.jsonl", &line("c", 3, "killed", 1));
-        write("results.jsonl", &(line("a", 1, "survived", 200) + &line("b", 2, "killed", 90)));
+        write("results-2-of-2.jsonl", &(line("c", 3, "killed", 1) + &line("d", 4, "survived", 60)));
+        let later =
+            line("a", 1, "survived", 200) + &line("b", 2, "killed", 90) + &line("d", 4, "trivial", 61);
+        write("results.jsonl", &later);
         let trials = SampleFolder(folder.path().into()).trials().unwrap();
         let last: Vec<_> =
             trials.iter().map(|trial| (trial.id.as_str(), trial.verdict, trial.cases)).collect();
         let (killed, survived) = (TrialVerdict::Killed, TrialVerdict::Survived);
-        assert_eq!(last, [("a", survived, 200), ("b", killed, 90), ("c", killed, 1)]);
+        let trivial = ("d", TrialVerdict::Trivial, 61);
+        assert_eq!(last, [("a", survived, 200), ("b", killed, 90), ("c", killed, 1), trivial]);
     }
 
     #[test]
