@@ -1,10 +1,9 @@
 //! koord-scheduler with its default flush interval, five minutes. 1 to 3 nodes x 8 GPUs; a gang of 2 pods x 8
 //! GPUs per reason. In other cases the interval is 5 s, which could hide an event that has no effect.
 
-use conformance_check::wake_up;
 use conformance_install::schedulers::koord_scheduler::FLUSH;
 
-use super::{Reason, drive_value, gang_resource_created, waiting};
+use super::{Reason, drive_value, gang_resource_created, is_bound_soon, waiting};
 use crate::prelude::*;
 
 marks! {
@@ -64,7 +63,7 @@ fn ruling(history: &History, set: &str) -> Ruling {
     let waited = history.marks(WAITED).find(|(_, mark)| mark.detail["set"] == set);
     let not_reached = || Broken::NotReached(format!("the driver stopped while PodCliqueSet {set} waited"));
     let (waited, _) = waited.ok_or_else(not_reached)?;
-    wake_up::is_bound_soon(&history.upto(waited), &units, ended)
+    is_bound_soon(&history.upto(waited), &units, set, ended)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(crate) mod volume_created;
 use conformance_check::wake_up;
 use conformance_contract::names::BLOCK;
 use conformance_expect::Unit;
-use conformance_history::name;
+use conformance_history::{Change, Version, is_of_canary, name};
 
 use crate::prelude::*;
 
@@ -155,8 +155,22 @@ async fn until_bound(test: &TestContext, set: &str) -> Result<(), Stop> {
 fn check(history: &History, clause: &'static str, set: &str) -> Vec<Finding> {
     vec![finding(clause, || {
         let (units, ended) = waiting(history, set)?;
-        history.at(BOUND, |_| wake_up::is_bound_soon(history, &units, ended))
+        // Another gang of the case may have been bound before.
+        history
+            .since(ended)
+            .at(BOUND, |count| is_bound_soon(&history.upto(ended + count), &units, set, ended))
     })]
+}
+
+/// If another PodCliqueSet had the room, the time starts when its last pod is deleted: the operator decides
+/// how long that takes.
+fn is_bound_soon(history: &History, units: &[Unit], set: &str, ended: usize) -> Ruling {
+    let is_of_another = |pod: &Version<'_>| {
+        !is_of_canary(pod.object) && Pod(pod.object).label(names::PART_OF).is_some_and(|other| other != set)
+    };
+    let deleted = history.of("Pod").filter(|pod| pod.index > ended && pod.change == Change::Deleted);
+    let last = deleted.filter(is_of_another).map(|pod| pod.index).max();
+    wake_up::is_bound_soon(history, units, last.unwrap_or(ended))
 }
 
 /// No pod was bound before the entry at which the reason for waiting ended.
@@ -171,7 +185,7 @@ fn waiting(history: &History, set: &str) -> Result<(Vec<Unit>, usize), Broken> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique};
+    use conformance_history::testing::{Story, one_clique, worker};
     use rstest::rstest;
 
     use super::*;
@@ -188,6 +202,22 @@ mod tests {
     #[case::not_at_all(0, false)]
     fn a_gang_is_bound_when_its_reason_has_ended(#[case] after: usize, #[case] is_satisfied: bool) {
         let found = ruling(0, after);
+        assert_eq!(found.is_ok(), is_satisfied, "{found:?}");
+    }
+
+    #[rstest]
+    #[case::slow_operator(20, 9, true)]
+    #[case::slow_scheduler(1, 11, false)]
+    fn the_time_starts_when_the_last_pod_of_the_other_gang_is_deleted(
+        #[case] deleted_after: i64,
+        #[case] bound_after: i64,
+        #[case] is_satisfied: bool,
+    ) {
+        let story = Story::flat().submitted(one_clique("waiting", 2)).workers("waiting", 2, 0);
+        let ended = story.workers("holder", 1, 1).mark(ENDED, json!({"set": "waiting"}));
+        let deleted = ended.later(deleted_after).deleted(worker("holder", 0, Some("n")));
+        let bound = deleted.later(bound_after).workers("waiting", 0, 2).mark(BOUND, Value::Null);
+        let found = check(&bound.end(), WAKE_04, "waiting").remove(0).ruling;
         assert_eq!(found.is_ok(), is_satisfied, "{found:?}");
     }
 

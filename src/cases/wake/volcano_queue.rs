@@ -78,4 +78,18 @@ mod tests {
         let found: Vec<_> = check(&story.end()).into_iter().map(|finding| codes(finding.ruling)).collect();
         assert_eq!(found, [of_limited, of_closed]);
     }
+
+    #[test]
+    fn the_second_gang_is_not_judged_if_the_driver_stops_before_it_is_bound() {
+        let mut story = Story::on(Target::VOLCANO);
+        for set in [LIMITED, CLOSED] {
+            story = story.submitted(one_clique(set, 2)).workers(set, 2, 0).mark(ENDED, json!({"set": set}));
+            if set == LIMITED {
+                story = story.workers(set, 0, 2).mark(BOUND, Value::Null);
+            }
+        }
+        let [limited, closed] = <[Finding; 2]>::try_from(check(&story.end())).unwrap();
+        assert_eq!(limited.ruling, Ok(()));
+        assert!(matches!(closed.ruling, Err(Broken::NotReached(_))), "{:?}", closed.ruling);
+    }
 }
