@@ -29,6 +29,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create_volcano_queue(&closed).await?;
     submit_to(test, CLOSED, &closed).await?;
     test.close_queue(&closed).await?;
+    // Otherwise Volcano may see the nodes first, because it watches them separately.
+    test.scheduler_passes().await?;
     test.add_nodes(1).await?;
     test.scheduler_passes().await?;
     mark_end(test, CLOSED);
