@@ -1,4 +1,5 @@
-//! A PodCliqueSet of 3 replicas, each with a base and a scaled PodGang, is scaled in to 2 replicas.
+//! 1 node; a PodCliqueSet of 3 replicas of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2
+//! pods. It is scaled in to 2 replicas.
 
 use conformance_check::idle_writes::{self, AffectedObjects};
 

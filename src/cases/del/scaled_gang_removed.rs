@@ -1,4 +1,5 @@
-//! A scaling group of 3 replicas (minimum 1) has two scaled PodGangs of 2 pods. It is scaled in to 1 replica.
+//! 1 node; a PodCliqueSet of 8 pods: a base PodGang of 3 + 1 surplus, and two scaled PodGangs of 2 pods. Its
+//! scaling group of 3 replicas (minimum 1) is scaled in to 1 replica.
 
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
-//! A base and a scaled PodGang with a priority class that only this case uses. Not every gang resource has a
-//! field for the class: kube-scheduler's PodGroup needs the gate WorkloadAwarePreemption, and Koordinator's
-//! has no such field. The API server drops unknown fields, so the harness creates a gang resource and reads
-//! the field back.
+//! 1 node; a base PodGang of 3 pods and a scaled PodGang of 2, with a priority class that only this case
+//! uses. Not every gang resource has a field for the class: kube-scheduler's PodGroup needs the gate
+//! WorkloadAwarePreemption, and Koordinator's has no such field. The API server drops unknown fields, so the
+//! harness creates a gang resource and reads the field back.
 
 use std::time::{Duration, Instant};
 

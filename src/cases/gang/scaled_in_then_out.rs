@@ -1,6 +1,6 @@
-//! A PodCliqueSet of 2 replicas, each with 2 replicas of a scaling group; the names share prefixes and
-//! suffixes. A group and then the PodCliqueSet are scaled 2 -> 1 -> 2 without a pause, so objects are created
-//! while others of the same name terminate.
+//! 1 node; a PodCliqueSet of 2 replicas of 6 pods: 2, and 2 replicas of a scaling group of 2. The names share
+//! prefixes and suffixes. A group and then the PodCliqueSet are scaled 2 -> 1 -> 2 without a pause, so
+//! objects are created while others of the same name terminate.
 
 use crate::prelude::*;
 

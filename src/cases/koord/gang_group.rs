@@ -1,5 +1,5 @@
-//! PodCliqueSet `served` has a base PodGang of 3 podgroups, one of them with surplus pods, and a scaled
-//! PodGang of 2 podgroups.
+//! 1 node; PodCliqueSet `served` has 9 pods: a base PodGang of 3 podgroups, 5 pods + 1 surplus, and a scaled
+//! PodGang of 2 podgroups, 3 pods.
 
 use conformance_check::{gang_groups, pods};
 

@@ -1,7 +1,7 @@
-//! A base PodGang of 3 podgroups with surplus pods, and a scaled PodGang of 2 podgroups. The case creates
-//! another PodGang without a PodCliqueSet. Its name has 100 characters, and its podgroups have names of 70
-//! and 160. A template's name may have 63 characters, and a PodGroup's 253. If the operator acts only on
-//! PodGangs of PodCliqueSets, the case omits this PodGang.
+//! 1 node; a base PodGang of 3 podgroups, 5 pods + 1 surplus, and a scaled PodGang of 2 podgroups, 3 pods.
+//! The case creates another PodGang without a PodCliqueSet. Its name has 100 characters, and its podgroups
+//! have names of 70 and 160. A template's name may have 63 characters, and a PodGroup's 253. If the operator
+//! acts only on PodGangs of PodCliqueSets, the case omits this PodGang.
 
 use crate::prelude::*;
 

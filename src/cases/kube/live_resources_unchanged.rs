@@ -1,5 +1,6 @@
-//! The case scales the clique, the scaling group and the PodCliqueSet of a running gang. Then it changes the
-//! gang's minimum in the PodGang, and in the PodCliqueSet, where admission refuses the change.
+//! 1 node; a running PodCliqueSet of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2 pods.
+//! The case scales the clique, the scaling group and the PodCliqueSet. Then it changes the gang's minimum in
+//! the PodGang, and in the PodCliqueSet, where admission refuses the change.
 
 use crate::prelude::*;
 

@@ -1,6 +1,6 @@
-//! Racks a and b belong to the topology binding that all cases share. The case creates a second binding.
-//! Volcano's HyperNodes have one parent each, so they can be the domains of only one binding. A third rack
-//! that joins later shows that the first binding keeps working.
+//! Racks a and b have one node each. They belong to the topology binding that all cases share. The case
+//! creates a second binding. Volcano's HyperNodes have one parent each, so they can be the domains of only
+//! one binding. A third rack that joins later shows that the first binding keeps working.
 
 use conformance_check::topology_resources::{match_binding, never_created_for, reports_out_of_sync};
 use conformance_contract::names::TOPOLOGY;
