@@ -2,6 +2,7 @@
 //! threshold are listed.
 
 use conformance_contract::renamed_cases;
+use conformance_contract::verdict::Verdict;
 
 use super::{CaseResult, TargetReport};
 
@@ -54,7 +55,12 @@ pub(super) fn changed_figures(
     new: &TargetReport,
     percent: u32,
 ) -> Vec<ChangedFigure> {
-    let both = new.cases.iter().filter_map(|case| Some((case_before(old, case)?, case)));
+    // A case that was left out has no figures, which makes none of them worse.
+    let has_run = |case: &&CaseResult| {
+        let is_left_out = case.outcome.verdict == Verdict::NotRun && case.outcome.announced;
+        !is_left_out && case.outcome.verdict != Verdict::Unsupported
+    };
+    let both = new.cases.iter().filter(has_run).filter_map(|case| Some((case_before(old, case)?, case)));
     both.flat_map(|(before, case)| of_case(title, before, case, percent)).collect()
 }
 
@@ -74,6 +80,7 @@ fn of_case(title: &str, before: &CaseResult, case: &CaseResult, percent: u32) ->
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::verdict::Outcome;
     use rstest::rstest;
     use serde_json::json;
 
@@ -105,6 +112,14 @@ mod tests {
         let (old, new) = (with(&old), with(&new));
         let found = compare(&old, &new).figures;
         assert_eq!(found.first().map(ChangedFigure::is_worse), is_worse, "{found:?}");
+    }
+
+    #[test]
+    fn figures_of_a_case_that_is_left_out_are_not_worse() {
+        let (old, mut new) = (with(&json!({"ratio": 1.0})), with(&json!({})));
+        assert!(compare(&old, &new).has_worse_figures());
+        new.targets[0].cases[1].outcome = Outcome::not_run_announced("too few nodes");
+        assert!(!compare(&old, &new).has_worse_figures());
     }
 
     #[test]
