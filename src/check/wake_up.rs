@@ -12,14 +12,15 @@ pub const BOUND_TOO_LATE: Code = Code::new("bound-too-late");
 /// kube-scheduler backs a pod off for at most this time by default.
 const LIMIT: SignedDuration = SignedDuration::from_secs(10);
 
-/// Of a scheduler with cycles, in addition to two of them: for the operator, the watches and the bindings. In 61
-/// measured cases of Volcano and KAI, everything took 0.6 s at most, divided by the slowness.
+/// Of a scheduler with cycles, in addition to two of them: for the operator, the watches and the bindings. In
+/// 61 measured cases of Volcano and KAI, everything took 0.6 s at most, divided by the slowness.
 const REACTION: SignedDuration = SignedDuration::from_secs(3);
 
 /// Half of the time after which kube-scheduler retries all pods. A later binding may not be due to the event.
 const LONGEST: SignedDuration = SignedDuration::from_secs(150);
 
-/// These units are bound whole within the wake-up time after the entry `ended`, at which the reason for their waiting ended.
+/// These units are bound whole within the wake-up time after the entry `ended`, at which the reason for their
+/// waiting ended.
 pub fn is_bound_soon(history: &History, units: &[Unit], ended: usize) -> Ruling {
     let live = within_limit(history, ended)?;
     none(not_fully_bound(&live, units).map(|short| deviates(BOUND_TOO_LATE, short)))

@@ -102,8 +102,8 @@ impl Trial {
         }
     }
 
-    /// For a case that fails without the mutation, too: it proves nothing. The cases that its kill ended count
-    /// as left out. `executing` is the number of cases that execute the mutation.
+    /// For a case that fails without the mutation, too: it proves nothing. The cases that its kill ended
+    /// count as left out. `executing` is the number of cases that execute the mutation.
     pub(crate) fn revoke_kill(&mut self, executing: usize) {
         if self.kill.take().is_some() {
             self.verdict = TrialVerdict::Survived;

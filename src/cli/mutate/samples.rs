@@ -123,7 +123,8 @@ impl SampleFolder {
         serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
     }
 
-    /// The last result of each mutation, of all shards: a kill, a trivial trial, or the one on the most cases.
+    /// The result of each mutation, of all shards and runs: a kill, a trivial trial, or the trial on the most
+    /// cases.
     pub(super) fn trials(&self) -> Result<Vec<Trial>, Failure> {
         let mut trials: Vec<Trial> = lines(&self.0, "results")?;
         trials.sort_by_key(|trial| (trial.number, trial.verdict, Reverse(trial.cases)));
