@@ -15,6 +15,7 @@ use kube::core::Status;
 use serde_json::Value;
 
 use crate::manifest::{Companion, Manifest};
+use crate::trial_pods;
 use crate::workload::WorkloadError;
 
 const NAMESPACE: &str = "default";
@@ -38,6 +39,9 @@ pub async fn admitted(
     }
     if accepted.is_ok() {
         accepted = try_sets(test_cluster, &manifest, targets, !created.is_empty()).await;
+    }
+    if accepted.is_ok() {
+        accepted = try_pods(test_cluster, &manifest).await;
     }
     for object in created.iter().rev() {
         let deleted = deploy::delete(client, object).await;
@@ -108,6 +112,22 @@ async fn try_set(
         }
         tokio::time::sleep(limits::PACE).await;
     }
+}
+
+/// Sends a pod of each clique as a dry run. In an existing cluster, policies of the namespace may reject it
+/// although the namespace of the case has none.
+async fn try_pods(test_cluster: &TestCluster, manifest: &Manifest) -> Result<(), WorkloadError> {
+    let cluster = &test_cluster.cluster;
+    if cluster.local().is_none() && cluster.kind().is_none() {
+        return Ok(());
+    }
+    for (_, set) in &manifest.sets {
+        for (clique, pod) in trial_pods::of(set, NAMESPACE) {
+            let response = deploy::dry_run(&test_cluster.client, &pod).await;
+            answer(response, &format!("a pod of clique {clique}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether the response may change once the operator has seen the companions.

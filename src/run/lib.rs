@@ -42,5 +42,6 @@ pub mod run_plan;
 pub mod runner;
 pub mod shrink;
 pub mod suites;
+mod trial_pods;
 pub mod verdict;
 pub mod workload;
