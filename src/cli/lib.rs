@@ -17,6 +17,7 @@ mod components;
 mod config;
 mod contract;
 mod doctor;
+mod false_failures;
 mod feasibility;
 mod folder;
 mod former_spellings;
@@ -228,6 +229,7 @@ async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Fa
         DevVerb::Tests(args) => in_place(|| test_table::tests(&args)),
         DevVerb::Feasibility(args) => feasibility::feasibility(*args, interruption).await,
         DevVerb::Soak(args) => soak::soak(*args, interruption).await,
+        DevVerb::FalseFailures(args) => in_place(|| false_failures::count(&args)),
         DevVerb::Bench(args) => bench::bench(&args).await,
         DevVerb::Components(args) => components::components(&args).await,
         DevVerb::Versions => versions::versions().await,

@@ -21,15 +21,25 @@ use super::{Failure, run};
 const FOLDER: &str = "soak";
 const TABLE: &str = "flakes.md";
 
-struct Done {
+pub(crate) struct Done {
     folder: PathBuf,
     exit: Exit,
+    pub(crate) incomplete: bool,
     targets: Vec<TargetReport>,
 }
 
 impl Done {
-    fn of(folder: PathBuf, report: Report) -> Self {
-        Self { folder, exit: report.exit(), targets: report.targets }
+    pub(crate) fn of(folder: PathBuf, report: Report) -> Self {
+        Self { folder, exit: report.exit(), incomplete: report.incomplete, targets: report.targets }
+    }
+
+    /// The results of the cases that ran, or that should have run.
+    pub(crate) fn judged(&self) -> impl Iterator<Item = (String, &CaseResult)> {
+        self.results().filter(move |(_, result)| match result.outcome.verdict {
+            Verdict::Unsupported => false,
+            Verdict::NotRun => !result.outcome.announced && !self.incomplete,
+            Verdict::Pass | Verdict::KnownDeviation | Verdict::Fail | Verdict::Flaky | Verdict::Error => true,
+        })
     }
 
     fn results(&self) -> impl Iterator<Item = (String, &CaseResult)> {
@@ -118,7 +128,7 @@ fn load() -> String {
     text.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 
-fn is_as_expected(result: &CaseResult) -> bool {
+pub(crate) fn is_as_expected(result: &CaseResult) -> bool {
     match result.outcome.verdict {
         Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported => true,
         Verdict::NotRun => result.outcome.announced,
@@ -143,9 +153,15 @@ struct Flake {
 }
 
 fn table(done: &[Done]) -> String {
+    let conformant = done.iter().filter(|one| one.exit == Exit::Conformant).count();
+    format!("{} runs, {conformant} of them conformant.\n\n{}", done.len(), flakes(done))
+}
+
+/// The cases that did not pass in every run, as a Markdown table.
+pub(crate) fn flakes(done: &[Done]) -> String {
     let mut flakes: BTreeMap<(String, &str), Flake> = BTreeMap::new();
     for one in done {
-        for (target, result) in one.results() {
+        for (target, result) in one.judged() {
             let flake = flakes.entry((target, &result.id)).or_default();
             flake.tries += 1;
             if is_as_expected(result) {
@@ -158,16 +174,12 @@ fn table(done: &[Done]) -> String {
             flake.histories.extend(result.artifacts.as_ref().map(|folder| format!("{run}/{folder}")));
         }
     }
-    let conformant = done.iter().filter(|one| one.exit == Exit::Conformant).count();
-    let mut text = format!("{} runs, {conformant} of them conformant.\n", done.len());
     flakes.retain(|_, flake| !flake.verdicts.is_empty());
     if flakes.is_empty() {
-        text.push_str("\nNo case was flaky.\n");
-        return text;
+        return "No case was flaky.\n".into();
     }
-    text.push_str(
-        "\n| target | case | not passed | first line of the last reason | histories |\n|---|---|---|---|---|\n",
-    );
+    let head = "| target | case | not passed | first line of the last reason | histories |";
+    let mut text = format!("{head}\n|---|---|---|---|---|\n");
     for ((target, case), flake) in flakes {
         let verdicts = flake.verdicts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
         let verdicts = verdicts.collect::<Vec<_>>().join(", ");
@@ -189,7 +201,8 @@ mod tests {
         result.artifacts = Some("artifacts/volcano/aon-exact-fit-bound".into());
         let target = TargetReport::new("volcano", None, "v1", Features::default());
         let targets = vec![target.conclude([].iter(), vec![result])];
-        Done { folder: format!("soak/run-{number:04}").into(), exit: Exit::NotConformant, targets }
+        let folder = format!("soak/run-{number:04}").into();
+        Done { folder, exit: Exit::NotConformant, incomplete: false, targets }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) use self::offline::{
 };
 pub(crate) use self::other_clusters::{
     BenchArgs, BenchVerb, CleanArgs, ClusterArgs, ClusterVerb, ColdArgs, ComponentsArgs, ComponentsVerb,
-    CreateArgs, DevArgs, DevVerb, ImageArgs, MutantsArgs, TestsArgs,
+    CreateArgs, DevArgs, DevVerb, FalseFailuresArgs, ImageArgs, MutantsArgs, TestsArgs,
 };
 pub(crate) use self::report::{
     CheckArgs, CompactArgs, CompareArgs, EvidenceArgs, FetchArgs, HtmlArgs, MergeArgs, RecoverArgs,

@@ -30,6 +30,8 @@ pub(crate) enum DevVerb {
     Feasibility(Box<FeasibilityArgs>),
     /// Repeat a run to find flaky cases, over several starts.
     Soak(Box<SoakArgs>),
+    /// Count the failures of correct targets per 10,000 case results, in reports of the reference operator.
+    FalseFailures(FalseFailuresArgs),
     /// Measure cluster start, gang latency, the operator's rate and memory.
     Bench(BenchArgs),
     /// List, build, verify or copy the programs that make up a cluster.
@@ -50,6 +52,16 @@ pub(crate) struct TestsArgs {
     /// counts.
     #[arg(value_name = "REPORT")]
     pub report: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FalseFailuresArgs {
+    /// Folders whose reports are counted. The reports may be in subfolders, such as those of `dev soak`.
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// JSON file for the figures.
+    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "false-failures.json")]
+    pub file: PathBuf,
 }
 
 #[derive(Debug, Clone, Args)]
