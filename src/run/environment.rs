@@ -192,8 +192,30 @@ impl Environment {
         });
         let Some((slot, target)) = wanted else { return };
         match self.test_cluster_at(slot, Isolation::Dedicated, target).await {
-            Ok(_) => drop(slot.seats.add(1)),
+            Ok(_) if slot.seats.add(1) => {}
+            // No case waits any more.
+            Ok(_) => self.end_control_plane(slot).await,
             Err(error) => tracing::warn!(%error, "failed to start another control plane"),
+        }
+    }
+
+    /// Ends the control planes of dedicated cases for which no case waits. Each would otherwise use CPU time
+    /// and memory until the end of the run. A later case starts a new one.
+    pub(crate) async fn end_unwanted_control_planes(&self, isolation: Isolation, target: Target) {
+        if isolation != Isolation::Dedicated || !self.held.is_empty() || self.interruption.is_requested() {
+            return;
+        }
+        for slot in self.slots(isolation, target) {
+            let Some(_seat) = slot.seats.unwanted() else { continue };
+            self.end_control_plane(slot).await;
+        }
+    }
+
+    async fn end_control_plane(&self, slot: &ClusterSlot) {
+        if let Some(Ok(unwanted)) = slot.test_cluster.take_if(Result::is_ok)
+            && let Err(error) = self.end(unwanted).await
+        {
+            tracing::warn!(%error, "failed to end a control plane for which no case waits");
         }
     }
 

@@ -46,6 +46,7 @@ pub async fn run_all(
             if !never_started(&result) {
                 observer.ended(target, &result);
             }
+            environment.end_unwanted_control_planes(case.isolation, target).await;
             (target, result)
         };
         let mut running = AssertUnwindSafe(running.instrument(span)).catch_unwind().boxed();

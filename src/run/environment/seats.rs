@@ -80,6 +80,15 @@ impl Seats {
         self.take(all, Some(Exclusive(self))).await
     }
 
+    /// Returns a seat if one is free and no case waits.
+    pub(super) fn unwanted(&self) -> Option<Seat<'_>> {
+        if self.is_wanted() {
+            return None;
+        }
+        let permit = self.free.try_acquire().ok()?;
+        Some(Seat { seats: self, permit: Some(permit), exclusive: None })
+    }
+
     /// Returns `None` only if the semaphore is closed, which never happens.
     async fn take<'a>(&'a self, count: u32, exclusive: Option<Exclusive<'a>>) -> Option<Seat<'a>> {
         self.counts().waiting += 1;
@@ -172,6 +181,24 @@ mod tests {
         assert!(poll!(&mut second).is_pending() && seats.add(2));
         assert!(poll!(&mut second).is_ready());
         drop(first);
+    }
+
+    #[tokio::test]
+    async fn a_seat_is_unwanted_only_if_no_case_holds_it_or_waits_for_it() {
+        let seats = Seats::new(1);
+        assert!(seats.unwanted().is_some());
+        let first = seats.one().await.unwrap();
+        assert!(seats.unwanted().is_none());
+        let mut second = Box::pin(seats.one());
+        assert!(poll!(&mut second).is_pending());
+        drop(first);
+        assert!(seats.unwanted().is_none(), "the second case waits");
+        drop(second);
+        let unwanted = seats.unwanted().unwrap();
+        let mut third = Box::pin(seats.one());
+        assert!(poll!(&mut third).is_pending());
+        drop(unwanted);
+        assert!(poll!(&mut third).is_ready());
     }
 
     #[tokio::test]
