@@ -314,10 +314,21 @@ fn settings(
     }
 }
 
-/// The default is what two cores can run.
 fn concurrency(request: &Request) -> usize {
-    let default = if request.cluster.provider == ProviderName::Kind { 4 } else { 10 };
+    let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let default = default_concurrency(request.cluster.provider, processors);
     request.execution.concurrency.unwrap_or(default).max(1)
+}
+
+/// What two cores can run, or half of it on one core. A control group's CPU limit counts. In a user's cluster,
+/// the components use other processors than the suite.
+fn default_concurrency(provider: ProviderName, processors: usize) -> usize {
+    match provider {
+        ProviderName::Local if processors < 2 => 5,
+        ProviderName::Kind if processors < 2 => 2,
+        ProviderName::Kind => 4,
+        ProviderName::Local | ProviderName::Existing => 10,
+    }
 }
 
 /// Whether more cases may run at once while CPUs are idle. Not if their number is given, or in a user's
@@ -347,5 +358,26 @@ pub(crate) async fn execute(
 pub(crate) async fn close(environment: &Environment) {
     for error in environment.close().await {
         output::say(&format!("clean-up: {error}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(ProviderName::Local, 1, 5)]
+    #[case(ProviderName::Local, 2, 10)]
+    #[case(ProviderName::Kind, 1, 2)]
+    #[case(ProviderName::Kind, 8, 4)]
+    #[case(ProviderName::Existing, 1, 10)]
+    fn one_core_starts_half_as_many_cases(
+        #[case] provider: ProviderName,
+        #[case] processors: usize,
+        #[case] expected: usize,
+    ) {
+        assert_eq!(default_concurrency(provider, processors), expected);
     }
 }
