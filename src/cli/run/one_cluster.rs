@@ -320,8 +320,8 @@ fn concurrency(request: &Request) -> usize {
     request.execution.concurrency.unwrap_or(default).max(1)
 }
 
-/// What two cores can run, or half of it on one core. A control group's CPU limit counts. In a user's cluster,
-/// the components use other processors than the suite.
+/// What two cores can run, or half of it on one core. The CPU limit of a control group counts. In a user's
+/// cluster, the components use other processors than the suite.
 fn default_concurrency(provider: ProviderName, processors: usize) -> usize {
     match provider {
         ProviderName::Local if processors < 2 => 5,
