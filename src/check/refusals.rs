@@ -1,11 +1,11 @@
 //! The refusals of a gang by its scheduler. A condition may be out of date: kube-scheduler 1.37 sets
 //! PodGroupInitiallyScheduled to False again while surplus pods wait, and Volcano never removes a condition.
-//! So conditions of gang resources do not count while the minimum is bound. Of two contradicting conditions,
-//! only the later one counts.
+//! Every scheduler also refuses surplus pods for which there is no room. So no condition counts while the
+//! minimum is bound. Of two contradicting conditions, only the later one counts.
 
 use std::collections::BTreeMap;
 
-use conformance_expect::{Gang, schedulers};
+use conformance_expect::{Gang, Group, schedulers};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_facts::health::{is_bound, is_live};
 use conformance_history::{Change, History, Version, list, text};
@@ -19,6 +19,11 @@ pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a 
     let mut bound: BTreeMap<&str, &str> = BTreeMap::new();
     let mut before: BTreeMap<&str, &Value> = BTreeMap::new();
     let mut found = Vec::new();
+    let is_whole = |bound: &BTreeMap<&str, &str>| {
+        let has_minimum =
+            |group: &Group| bound.values().filter(|clique| **clique == group.clique).count() >= group.min;
+        gang.groups.iter().all(has_minimum)
+    };
     for version in history.versions() {
         let (pod, status) = (version.pod(), &version.object["status"]);
         let clique_of_gang =
@@ -27,19 +32,16 @@ pub fn refusals<'a>(history: &'a History, gang: &Gang) -> Vec<(Version<'a>, &'a 
             let Some(clique) = clique_of_gang else { continue };
             if version.change == Change::Deleted || !is_live(pod) || !is_bound(pod) {
                 bound.remove(version.uid());
-                let refused =
-                    list(&status["conditions"]).iter().filter(|condition| is_refused_pod(condition));
+                let refused = list(&status["conditions"])
+                    .iter()
+                    .filter(|condition| is_refused_pod(condition) && !is_whole(&bound));
                 found.extend(refused.map(|condition| (version, condition)));
             } else {
                 bound.insert(version.uid(), clique);
             }
         } else if is_gang_resource(version.object) && is_of(version.object, gang) {
             let previous = before.insert(version.uid(), status);
-            let is_whole = gang
-                .groups
-                .iter()
-                .all(|group| bound.values().filter(|clique| **clique == group.clique).count() >= group.min);
-            if is_whole {
+            if is_whole(&bound) {
                 continue;
             }
             let all = [&status["conditions"], &status["schedulingConditions"]];
@@ -114,6 +116,20 @@ mod tests {
         assert_eq!(number_of_refusals(&bound.added(group("PodGroup", &waits)).end()), 0);
         let half = Story::flat().added(worker("w", 0, Some("n"))).added(group("PodGroup", &waits));
         assert_eq!(number_of_refusals(&half.end()), 1);
+    }
+
+    #[test]
+    fn a_surplus_pod_is_no_refusal_of_its_gang() {
+        let refused = || {
+            let mut pod = worker("w", 2, None);
+            pod["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False",
+                "reason": "Unschedulable", "message": "0/2 nodes are available"}]);
+            pod
+        };
+        let half = || Story::flat().added(worker("w", 0, Some("n")));
+        assert_eq!(number_of_refusals(&half().added(refused()).end()), 1);
+        let whole = half().added(worker("w", 1, Some("n")));
+        assert_eq!(number_of_refusals(&whole.added(refused()).end()), 0);
     }
 
     fn condition(type_: &str, second: u8) -> Value {
