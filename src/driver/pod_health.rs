@@ -38,6 +38,8 @@ pub enum Containers {
     Creating,
     /// Not started yet: an init container runs.
     Waiting,
+    /// Ended with exit code 0, and so has the pod.
+    Succeeded,
 }
 
 impl Containers {
@@ -157,6 +159,7 @@ fn status(pod: &Value, containers: Containers) -> Value {
         }
         Containers::Creating => (json!({"waiting": {"reason": "ContainerCreating"}}), json!({})),
         Containers::Waiting => (json!({"waiting": {"reason": "PodInitializing"}}), json!({})),
+        Containers::Succeeded => (json!({"terminated": {"exitCode": 0, "reason": "Completed"}}), json!({})),
     };
     let has_started = state == running;
     let statuses = list(&pod["spec"]["containers"]).iter().map(|container| {
@@ -176,6 +179,9 @@ fn status(pod: &Value, containers: Containers) -> Value {
         });
         status["initContainerStatuses"] = inits.collect();
     }
+    if containers == Containers::Succeeded {
+        status["phase"] = "Succeeded".into();
+    }
     status
 }
 
@@ -193,6 +199,7 @@ mod tests {
     #[case(Containers::Waiting, true, false)]
     #[case(Containers::Crashing, false, false)]
     #[case(Containers::Unready, false, false)]
+    #[case(Containers::Succeeded, false, false)]
     fn checks_read_a_written_status_as_the_state_that_it_represents(
         #[case] containers: Containers,
         #[case] healthy: bool,

@@ -2,6 +2,8 @@
 //! created once the initializer has succeeded. The harness ends the initializer, because pods on simulated
 //! nodes run indefinitely.
 
+use conformance_driver::pod_health::Containers;
+
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
@@ -21,11 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_tried_again(TRN_13, NAME, initializers).await?;
     let bound = |live: &Live| live.pods().find(|pod| pod.node().is_some()).map(|pod| pod.name().to_owned());
     let initializer = test.look(bound).unwrap_or_default();
-    let terminated = json!({"terminated": {"exitCode": 0, "reason": "Completed"}});
-    let container = json!({"name": "dataset-initializer", "image": "", "imageID": "", "ready": false,
-        "restartCount": 0, "state": terminated});
-    let status = json!({"status": {"phase": "Succeeded", "containerStatuses": [container]}});
-    test.patch_sub("Pod", &initializer, "status", status).await?;
+    test.set_pod_status(&initializer, Containers::Succeeded).await?;
     test.until_bound_of(TRN_13, NAME, initializers + trainers).await
 }
 
