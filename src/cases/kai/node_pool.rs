@@ -1,4 +1,5 @@
-//! A PodCliqueSet of two cliques selects a node pool that no scheduler in this cluster serves.
+//! A PodCliqueSet of two cliques, and a scaling group with a scaled PodGang, selects a node pool that no
+//! scheduler in this cluster serves.
 
 use conformance_check::none;
 use conformance_driver::admission_attempts::clique;
@@ -60,7 +61,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let target = test.target;
     test.until("the PodGroups and pods", REACTION, |live| {
         let has_all = |gang: &Gang| {
-            gang_resource(target, live, gang, POD_GROUP).is_some() && pods(live, gang).count() == 2
+            gang_resource(target, live, gang, POD_GROUP).is_some() && pods(live, gang).count() == size(gang)
         };
         gangs.iter().all(has_all)
     })
@@ -73,14 +74,15 @@ fn pods<'a>(live: &'a Live, gang: &'a Gang) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(of_gang)
 }
 
+fn size(gang: &Gang) -> usize {
+    gang.groups.iter().map(|group| group.replicas).sum()
+}
+
 fn pooled(live: &Live, gang: &Gang) -> Ruling {
     let group = gang_resource(Target::KAI, live, gang, POD_GROUP);
     let pods: Vec<_> = pods(live, gang).collect();
-    ensure(group.is_some() && pods.len() == 2, || {
-        violation(
-            OTHER_POOL,
-            format!("PodGang {}: its PodGroup or one of its two pods is missing", gang.name),
-        )
+    ensure(group.is_some() && pods.len() == size(gang), || {
+        violation(OTHER_POOL, format!("PodGang {}: its PodGroup or one of its pods is missing", gang.name))
     })?;
     none(group.into_iter().chain(pods.iter().map(|pod| pod.0)).filter_map(|found| {
         let pool = &found["metadata"]["labels"][KEY];
@@ -96,8 +98,11 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(KAI_09, || {
         answers(history, NEW)?;
         let end = history.end();
-        let gangs = LIVE.map(|(name, _)| history.base(name));
-        all(gangs.into_iter().map(|gang| pooled(&end, &gang?)))?;
+        all(LIVE.map(|(name, _)| {
+            history.base(name)?;
+            let gangs = history.gangs(name)?;
+            all(gangs.iter().map(|gang| pooled(&end, gang)))
+        }))?;
         answers(history, MOVED)
     })]
 }
