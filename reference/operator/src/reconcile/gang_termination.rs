@@ -69,7 +69,8 @@ pub(crate) async fn reconcile(
         }
         let replica = Replica::of(&context, &pcs, i);
         let times = replica.breach_times().not_before(update_step_start(&pcs, i));
-        let due = due_terminations(&times, delay, now);
+        let is_immediate = fault!("later-breaches-at-once") && replica.generation(&context, &pcs) > 0;
+        let due = due_terminations(&times, if is_immediate { Duration::ZERO } else { delay }, now);
         next = next.into_iter().chain(due.wait).min();
         if due.whole_replica {
             replica.recycle(&context, &pcs, BREACHED).await?;
@@ -234,6 +235,10 @@ impl Replica {
                 .collect(),
             base,
         }
+    }
+
+    fn generation(&self, context: &Context, pcs: &PodCliqueSet) -> u64 {
+        context.caches.own_pod_gang(pcs, &self.base).map_or(0, |base| generation::of_gang(&base))
     }
 
     fn breach_times(&self) -> BreachTimes {
