@@ -41,6 +41,8 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--service-account-issuer=https://kubernetes.default.svc".into(),
         "--service-cluster-ip-range=10.96.0.0/16".into(),
         "--authorization-mode=RBAC".into(),
+        // As kubeadm and kind set it. Drivers and GPU workloads often have privileged containers.
+        "--allow-privileged=true".into(),
         // Pods here need no token. KWOK's nodes are Ready from the start, so they need no `not-ready` taint.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition".into(),
     ];
