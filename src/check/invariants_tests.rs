@@ -219,6 +219,17 @@ fn a_broken_invariant_is_a_finding(
 }
 
 #[test]
+fn a_user_may_name_a_gang_resource_of_another_backend() {
+    let annotations = json!({"scheduling.volcano.sh/group-name": "g"});
+    let mut set = one_clique("w", 2);
+    set["spec"]["template"]["cliques"][0]["annotations"] = annotations.clone();
+    let mut member = gated("w2");
+    member["metadata"]["annotations"] = annotations;
+    let history = ready().submitted(set).added(member).end();
+    assert!(broken_by(&history).iter().all(|(clause, ..)| *clause != "COEX-02"), "{:?}", broken_by(&history));
+}
+
+#[test]
 fn capacity_is_not_checked_for_two_schedulers_on_one_node() {
     let mut other = bound("w2");
     other["spec"]["schedulerName"] = "volcano".into();

@@ -57,6 +57,10 @@ pub enum DocumentError {
         "PodCliqueSet {0} has no replicas, so there is nothing to schedule: set spec.replicas to at least 1"
     )]
     NoReplicas(String),
+    #[error(
+        "PodCliqueSets {first} and {second} would both have PodClique {clique}: rename one of them, or one of their cliques"
+    )]
+    SamePodClique { first: String, second: String, clique: String },
 }
 
 #[derive(Debug)]
@@ -170,7 +174,7 @@ impl Manifest {
         let (mut read, mut namespace) = (Self::default(), None);
         let mut known: BTreeMap<(String, String, String), usize> = BTreeMap::new();
         for (document, found) in (1..).zip(grove_yaml::documents(manifest)?) {
-            for object in items(found) {
+            for object in items(found).into_iter().map(without_server_fields) {
                 let refused = |reason: DocumentError| ManifestError::Document { document, reason };
                 // Skip it, because the run uses its own namespace.
                 if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
@@ -288,6 +292,16 @@ impl Manifest {
 
 fn scope_of(set: &Value) -> Option<&str> {
     set["metadata"]["annotations"][names::GANG_SCOPE].as_str()
+}
+
+/// The API server sets these fields, so an exported object has them, and a new one may not.
+fn without_server_fields(mut object: Value) -> Value {
+    const SET_BY_SERVER: [&str; 6] =
+        ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
+    }
+    object
 }
 
 fn items(document: Value) -> Vec<Value> {

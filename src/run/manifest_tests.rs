@@ -33,6 +33,15 @@ fn the_items_of_a_list_are_documents() {
     assert!(found.unwrap().has("Secret", "s"));
 }
 
+#[test]
+fn an_exported_object_can_be_created_again() {
+    let metadata =
+        "{name: s, uid: u, resourceVersion: '7', generation: 2, managedFields: [], labels: {a: b}}";
+    let found = manifest(&[&format!("apiVersion: v1\nkind: Secret\nmetadata: {metadata}\n")]).unwrap();
+    let secret = found.of_kind("Secret").next().unwrap();
+    assert_eq!(secret.object["metadata"], json!({"name": "s", "labels": {"a": "b"}}));
+}
+
 #[rstest::rstest]
 #[case::unknown_kind(
     "apiVersion: apps/v1\nkind: Deployment\n",

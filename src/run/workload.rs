@@ -94,6 +94,9 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
             return Err(ManifestError::Document { document: *document, reason }.into());
         }
     }
+    if let Some((document, reason)) = same_pod_clique(&manifest) {
+        return Err(ManifestError::Document { document, reason }.into());
+    }
     let cluster_scoped = manifest.cluster_scoped();
     if knowledge == Knowledge::OfHarness && !cluster_scoped.is_empty() {
         return Err(WorkloadError::ClusterScoped(cluster_scoped));
@@ -118,6 +121,22 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
         _ => Isolation::Shared,
     };
     Ok(Accepted { case: created.case(of_nodes(knowledge).isolation(isolation)), undecided })
+}
+
+/// Admission sees one PodCliqueSet at a time, so it does not refuse two that need a PodClique of one name.
+fn same_pod_clique(manifest: &Manifest) -> Option<(usize, DocumentError)> {
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    for (document, set) in &manifest.sets {
+        let second = text(&set["metadata"]["name"]);
+        let groups = expect::gangs(set).into_iter().flat_map(|gang| gang.groups);
+        for clique in groups.map(|group| group.clique).collect::<BTreeSet<_>>() {
+            if let Some(first) = known.insert(clique.clone(), second.to_owned()) {
+                let reason = DocumentError::SamePodClique { first, second: second.to_owned(), clique };
+                return Some((*document, reason));
+            }
+        }
+    }
+    None
 }
 
 /// Returns nodes for shapes of (number of nodes, GPUs per node). Each node has room for [`PODS`] pods. Racks

@@ -130,6 +130,14 @@ fn a_clique_of_another_scheduler_is_refused() {
     workload(1, 8).replace("spec: {replicas: 1, template", "spec: {replicas: 0, template"),
     "document 1: PodCliqueSet w has no replicas"
 )]
+#[case(
+    format!(
+        "{}---\n{}",
+        workload(1, 1).replace("name: a,", "name: 0-x,"),
+        workload(1, 1).replace("{name: w}", "{name: w-0}").replace("name: a,", "name: x,")
+    ),
+    "document 2: PodCliqueSets w and w-0 would both have PodClique w-0-0-x: rename one of them"
+)]
 #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "document 1: Pod of grove.io/v1alpha1 is not supported")]
 #[case("a: [".into(), "line 2")]
 #[case(String::new(), "it has no PodCliqueSet")]

@@ -2,10 +2,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
-use conformance_contract::target::TARGETS;
+use conformance_contract::target::{TARGETS, Target};
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
-use conformance_history::{Change, list, text};
+use conformance_history::{Change, Pod, list, text};
+use serde_json::{Value, json};
 
 use super::course::Course;
 use crate::coexistence::OWNED_BY_ANOTHER_BACKEND;
@@ -15,15 +16,21 @@ const MEMBER_OF_ANOTHER_BACKEND: Code = Code::new("member-of-another-backend");
 
 pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     let known: Vec<_> = TARGETS.into_iter().filter(|target| target.external().is_none()).collect();
+    let templates = templates(course);
     let mut seen = BTreeSet::new();
     let mut violations = Vec::new();
     for version in course.pods().filter(|version| version.change != Change::Deleted) {
         let pod = version.pod();
         let own = text(&pod.0["spec"]["schedulerName"]);
         let others = known.iter().filter(|target| !schedulers::share_a_kind(**target, own));
+        let named = |target: &Target, pod: Pod<'_>| schedulers::of(*target).named_by(pod).map(str::to_owned);
+        let is_of_template = |target: &Target, group: &String| {
+            templates.iter().any(|template| named(target, Pod(template)).as_ref() == Some(group))
+        };
         let member = others
-            .filter_map(|target| Some((target.backend(), schedulers::of(*target).named_by(pod)?)))
-            .next();
+            .filter_map(|target| Some((target, named(target, pod)?)))
+            .find(|(target, group)| !is_of_template(target, group))
+            .map(|(target, group)| (target.backend(), group));
         if let Some((backend, group)) = member
             && seen.insert(version.uid())
         {
@@ -33,6 +40,14 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
         }
     }
     none(violations)
+}
+
+/// Clique templates as pods. The operator copies labels and annotations that users set themselves.
+fn templates(course: &Course<'_>) -> Vec<Value> {
+    let sets = course.history.header.submitted.values();
+    let cliques = sets.flat_map(|set| list(&set["spec"]["template"]["cliques"]));
+    let pod = |clique: &Value| json!({"metadata": {"labels": clique["labels"], "annotations": clique["annotations"]}});
+    cliques.map(pod).collect()
 }
 
 /// Requires that gang resources belong to the backend of their PodGang (GANG-04). A PodGang without a known
