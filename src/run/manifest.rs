@@ -138,7 +138,7 @@ impl Companion {
         if let Some(fields) = object.as_object_mut() {
             fields.remove("status");
         }
-        if let Some(metadata) = object["metadata"].as_object_mut() {
+        if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
             SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
             metadata.remove("namespace");
         }
