@@ -14,12 +14,22 @@ const GROVE_KEYS: &str = "grove.io/";
 /// Grove sets variables with this prefix in every container, and overwrites a user's.
 const VARIABLES: &str = "GROVE_";
 
+/// Labels and annotations by which a backend names the gang resource of a pod. It overwrites a user's.
+const MEMBERSHIPS: [&str; 4] = [
+    "pod-group-name",
+    "pod-group.scheduling.sigs.k8s.io",
+    "scheduling.k8s.io/group-name",
+    "scheduling.volcano.sh/group-name",
+];
+
 pub(super) fn path(template: &Value, pod: &Value) -> Option<String> {
     let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
         let pairs = template[field].as_object().into_iter().flatten();
         let mut users = pairs.filter(|(key, _)| !is_set_by_grove(key));
         users.find_map(|(key, wanted)| {
-            let path = differs(wanted, &pod["metadata"][field][key.as_str()])?;
+            let found = &pod["metadata"][field][key.as_str()];
+            let path =
+                differs(wanted, found).filter(|_| found.is_null() || !MEMBERSHIPS.contains(&key.as_str()))?;
             Some(format!("metadata.{field}.{key}{path}"))
         })
     });
@@ -127,6 +137,16 @@ mod tests {
     #[test]
     fn fields_that_grove_and_the_api_server_add_are_allowed() {
         assert_eq!(path(&template(), &pod()), None);
+    }
+
+    #[rstest]
+    #[case::overwritten(json!("gang-0"), None)]
+    #[case::dropped(Value::Null, Some("metadata.annotations.scheduling.k8s.io/group-name"))]
+    fn a_backend_may_overwrite_the_membership(#[case] value: Value, #[case] wanted: Option<&str>) {
+        let (mut template, mut pod) = (template(), pod());
+        template["annotations"]["scheduling.k8s.io/group-name"] = "my-own-group".into();
+        pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = value;
+        assert_eq!(path(&template, &pod).as_deref(), wanted);
     }
 
     #[rstest]
