@@ -3,14 +3,15 @@
 
 use conformance_check::binding;
 use conformance_check::preemption::Victim;
+use conformance_cluster::deploy;
 use conformance_contract::clauses::ids::{PRE_01, PRE_02, PRE_10, PRE_11};
 use conformance_contract::ruling::Ruling;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, scaling};
 use conformance_facts::cliques::cliques_lacking_pods;
-use conformance_history::{History, MarkName};
-use serde_json::Value;
+use conformance_history::{History, MarkName, text};
+use serde_json::{Value, json};
 
 use crate::surroundings::{in_queue_of, prepared};
 use crate::workload::GeneratedWorkload;
@@ -21,8 +22,9 @@ pub(crate) const ARRIVED: MarkName = MarkName::of_case("a gang of higher priorit
 const BOUND: MarkName = MarkName::of_case("the gang of higher priority is bound");
 const REPLACED: MarkName = MarkName::of_case("the evicted pods are replaced");
 
-/// The priority of the preemptor. Every cluster has this PriorityClass.
-const CLASS: &str = "system-cluster-critical";
+/// The priority of the preemptor. KAI gives gangs without a class the value 50, and requires a quota for values
+/// of 100 or more. A system class has a value that gangs on kube-scheduler 1.37 cannot have (KUBE-23).
+const PRIORITY: u32 = 75;
 
 /// The name of the preemptor. Checks identify the workload's pods by a name prefix, so this name must not
 /// begin with `set`.
@@ -30,10 +32,29 @@ pub(crate) fn preemptor_of(set: &str) -> String {
     format!("high-{set}")
 }
 
-fn preemptor(workload: &GeneratedWorkload, gpus: u32) -> Value {
+fn preemptor(workload: &GeneratedWorkload, gpus: u32, class: &str) -> Value {
     let mut pcs = in_queue_of(&workload.pcs, &preemptor_of(workload.name()), gpus);
-    pcs["spec"]["template"]["priorityClassName"] = CLASS.into();
+    pcs["spec"]["template"]["priorityClassName"] = class.into();
     pcs
+}
+
+/// Creates the PriorityClass of the preemptor, and waits until the API server accepts pods that name it.
+async fn create_class(test: &TestContext) -> Result<Value, Stop> {
+    // PriorityClasses are cluster-scoped, so the name contains the namespace of the case.
+    let name = test.domain("high");
+    let class = json!({
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name},
+        "value": PRIORITY,
+    });
+    // It adds no undocumented fields to pods, so it must not be a companion: GANG-27 would not be checked.
+    deploy::create_unless_exists(&test.test_cluster.client, &class).await?;
+    let container = json!({"name": "main", "image": "registry.k8s.io/pause:3.10"});
+    let probe = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe", "namespace": test.namespace},
+        "spec": {"priorityClassName": name, "containers": [container]},
+    });
+    test.until_admitted(&[probe]).await?;
+    Ok(class)
 }
 
 pub(crate) async fn preempt(test: &mut TestContext, workload: &GeneratedWorkload) -> Result<(), Stop> {
@@ -41,7 +62,8 @@ pub(crate) async fn preempt(test: &mut TestContext, workload: &GeneratedWorkload
     let victims = scaling::gangs(&history, &workload.pcs, history.entries.len());
     let gpus: u32 = test.nodes.iter().map(|node| node.gpus).sum();
     let all = usize::try_from(gpus).unwrap_or(usize::MAX);
-    let pcs = prepared(test, &preemptor(workload, gpus));
+    let class = create_class(test).await?;
+    let pcs = prepared(test, &preemptor(workload, gpus, text(&class["metadata"]["name"])));
     test.mark(ARRIVED, Value::Null);
     let gangs = test.submit_value(pcs).await?;
     let name = preemptor_of(workload.name());
@@ -55,7 +77,8 @@ pub(crate) async fn preempt(test: &mut TestContext, workload: &GeneratedWorkload
     .await?;
     test.mark(REPLACED, Value::Null);
     test.remove_set(&name).await?;
-    test.until_gangs_deleted(&gangs).await
+    test.until_gangs_deleted(&gangs).await?;
+    Ok(deploy::delete(&test.test_cluster.client, &class).await?)
 }
 
 /// Judges one preemption: from the arrival of the preemptor at `since` until the operator is idle again.
