@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# kube-apiserver 1.37.2: a gang with a built-in priority class.
+# kube-apiserver 1.37.2: a gang with a system class.
 # Expected: a gang may have the priority class that each of its pods may have, also system-cluster-critical and system-node-critical.
 # Observed: the API server accepts a pod with such a class, and rejects a PodGroup or CompositePodGroup with it. kube-scheduler binds
-# only gangs whose pods have the priority of their PodGroup, so no gang can have a built-in class.
+# only gangs whose pods have the priority of their PodGroup, so no gang can have a system class.
 # Source: +k8s:maximum=1000000000 at the field priority of both kinds in k8s.io/api/scheduling (v1beta1 and v1alpha3). The admission
 # plugin Priority sets this field to the value of the class, which is 2000000000 or more.
 . "$(dirname "$0")/common.sh"
