@@ -13,6 +13,9 @@ use super::{GangScope, workload_api};
 use crate::backend::template::{ConstraintPath, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
 
+/// The PriorityClasses that exist in every cluster.
+const SYSTEM_CLASSES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
+
 /// The limits and the topology rules depend on the gang scope.
 pub(super) fn validate(
     config: &DefaultSchedulerConfig,
@@ -36,6 +39,7 @@ pub(super) fn validate(
     }
     priority(pcs, old, &mut findings);
     one_priority(&pcs.spec.template, support, &mut findings);
+    system_priority(pcs, old, support, &mut findings);
     let scope = match support.scope(scope) {
         Ok(chosen) => {
             if chosen != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
@@ -165,6 +169,27 @@ fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings
             findings.errors.push(FieldError::invalid(format!("{path}.preemptionPolicy"), message));
         }
     }
+}
+
+/// Refuses a class whose value a PodGroup cannot have (KUBE-23). A PodCliqueSet that already has the class, from
+/// before an upgrade of Kubernetes, can still be updated.
+fn system_priority(
+    pcs: &PodCliqueSet,
+    old: Option<&PodCliqueSet>,
+    support: &Support,
+    findings: &mut Validation,
+) {
+    let Some(max) = support.gangs.as_ref().ok().and_then(|version| version.max_priority()) else { return };
+    let class = pcs.spec.template.priority_class_name.as_deref();
+    let Some(class) = class.filter(|class| SYSTEM_CLASSES.contains(class)) else { return };
+    if old.is_some_and(|old| old.spec.template.priority_class_name.as_deref() == Some(class)) {
+        return;
+    }
+    let message = format!(
+        "{class:?}: its value is above {max}, the highest priority of a PodGroup, and kube-scheduler binds a gang only if \
+         its pods have the priority of their PodGroup: name a PriorityClass with a value of at most {max}"
+    );
+    findings.errors.push(FieldError::invalid(format!("{TEMPLATE}.priorityClassName"), message));
 }
 
 fn podgroup_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {

@@ -242,6 +242,45 @@ fn the_message_about_a_priority_names_the_remedy() {
     insta::assert_snapshot!(found.errors[0], @r#"spec.template.cliques[1].spec.podSpec.priorityClassName: Invalid value: "high": kube-scheduler binds a gang only if all its pods have one priority, and spec.template.priorityClassName is not set: set the class there, or remove it here"#);
 }
 
+/// Each case: the classes of the PodCliqueSet before and after an update; no old class stands for a creation.
+#[rstest::rstest]
+#[case::created_for_the_cluster(None, "system-cluster-critical", true)]
+#[case::created_for_nodes(None, "system-node-critical", true)]
+#[case::created_with_a_user_defined_class(None, "high", false)]
+#[case::changed(Some("high"), "system-node-critical", true)]
+#[case::kept(Some("system-node-critical"), "system-node-critical", false)]
+fn a_system_class_is_refused_from_kubernetes_1_37_on(
+    #[case] before: Option<&str>,
+    #[case] class: &str,
+    #[case] refused: bool,
+) {
+    let with = |class: &str, image: &str| {
+        let mut template = two_cliques();
+        template["priorityClassName"] = json!(class);
+        template["cliques"][0]["spec"]["podSpec"]["image"] = json!(image);
+        let mut pcs = pcs(template);
+        // Without gangs, the class can change.
+        pcs.spec.replicas = 0;
+        pcs
+    };
+    let (old, new) = (before.map(|class| with(class, "a")), with(class, "b"));
+    let found = |scope: GangScope, support: &Support| {
+        let errors = validate(&gangs_on(scope), &new, old.as_ref(), support).errors;
+        errors.into_iter().map(|error| error.path).collect::<Vec<_>>()
+    };
+    let wanted: &[&str] = if refused { &["spec.template.priorityClassName"] } else { &[] };
+    assert_eq!(found(GangScope::Tree, &with_trees()), wanted);
+    assert_eq!(found(GangScope::PodGang, &supported()), [""; 0], "1.36 binds such gangs");
+}
+
+#[test]
+fn the_message_about_a_system_class_names_it_and_the_remedy() {
+    let mut template = two_cliques();
+    template["priorityClassName"] = json!("system-node-critical");
+    let found = validate(&gangs_on(GangScope::Tree), &pcs(template), None, &with_trees());
+    insta::assert_snapshot!(found.errors[0], @r#"spec.template.priorityClassName: Invalid value: "system-node-critical": its value is above 1000000000, the highest priority of a PodGroup, and kube-scheduler binds a gang only if its pods have the priority of their PodGroup: name a PriorityClass with a value of at most 1000000000"#);
+}
+
 #[test]
 fn metadata_edits_are_admitted_for_an_invalid_spec() {
     let nine = pcs(json!({"cliques": (0..9).map(|i| clique(&format!("c{i}"))).collect::<Vec<_>>()}));

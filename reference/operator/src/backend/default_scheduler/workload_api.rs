@@ -37,6 +37,12 @@ impl Version {
         self != Self::V1Alpha2
     }
 
+    /// The highest priority of a gang resource. The API server of 1.36 has the same limit with the gate
+    /// WorkloadAwarePreemption on. With the gate off, it drops the class, and kube-scheduler compares nothing.
+    pub(super) fn max_priority(self) -> Option<i32> {
+        self.requires_one_priority().then_some(1_000_000_000)
+    }
+
     /// By default, kube-scheduler evicts single pods of a gang, and leaves the rest bound (PRE-02,
     /// observation `preemption/evicted-pods`). `None` for 1.36, which has another field, behind the gate
     /// WorkloadAwarePreemption.
