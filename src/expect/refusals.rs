@@ -14,13 +14,21 @@ pub enum Refusal {
     Dot(String),
     /// kube-scheduler binds only gangs whose pods have the priority of their PodGroup (KUBE-22).
     Priorities,
+    /// The API of gang resources rejects the value of this class (KUBE-23).
+    SystemPriority(String),
 }
+
+/// They exist in every cluster.
+pub const SYSTEM_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
 /// Returns why admission must refuse a PodCliqueSet, or `None` if these rules do not require a refusal.
 pub fn refusal(pcs: &Value, target: Target) -> Option<Refusal> {
-    let needs_one_priority = target.scope() == Some("Tree");
+    if target.scope() != Some("Tree") {
+        return refused_name(pcs);
+    }
     refused_name(pcs)
-        .or_else(|| (needs_one_priority && has_several_priorities(pcs)).then_some(Refusal::Priorities))
+        .or_else(|| has_several_priorities(pcs).then_some(Refusal::Priorities))
+        .or_else(|| system_priority(pcs).map(|class| Refusal::SystemPriority(class.to_owned())))
 }
 
 pub fn refused_name(pcs: &Value) -> Option<Refusal> {
@@ -34,6 +42,12 @@ pub fn has_several_priorities(pcs: &Value) -> bool {
     let of_gang = text(&template["priorityClassName"]);
     let own = |clique: &Value| text(&clique["spec"]["podSpec"]["priorityClassName"]).to_owned();
     list(&template["cliques"]).iter().map(own).any(|own| !own.is_empty() && own != of_gang)
+}
+
+/// The class of a PodCliqueSet, if it is a system class.
+pub fn system_priority(pcs: &Value) -> Option<&str> {
+    let class = text(&pcs["spec"]["template"]["priorityClassName"]);
+    SYSTEM_PRIORITIES.contains(&class).then_some(class)
 }
 
 fn names(template: &Value) -> impl Iterator<Item = &str> {
@@ -120,6 +134,18 @@ mod tests {
         set["spec"]["template"]["priorityClassName"] = of_set.into();
         set["spec"]["template"]["cliques"][1]["spec"] = json!({"podSpec": {"priorityClassName": own}});
         let wanted = refused.then_some(Refusal::Priorities);
+        assert_eq!(refusal(&set, Target::KUBE_TREE), wanted);
+        assert_eq!(refusal(&set, Target::KUBE_POD_GANG), None);
+    }
+
+    #[rstest::rstest]
+    #[case::user_defined("high", None)]
+    #[case::of_the_cluster(SYSTEM_PRIORITIES[0], Some(SYSTEM_PRIORITIES[0]))]
+    #[case::of_nodes(SYSTEM_PRIORITIES[1], Some(SYSTEM_PRIORITIES[1]))]
+    fn a_system_class_is_refused_by_trees(#[case] class: &str, #[case] refused: Option<&str>) {
+        let mut set = pcs(&["a"], &[]);
+        set["spec"]["template"]["priorityClassName"] = class.into();
+        let wanted = refused.map(|class| Refusal::SystemPriority(class.to_owned()));
         assert_eq!(refusal(&set, Target::KUBE_TREE), wanted);
         assert_eq!(refusal(&set, Target::KUBE_POD_GANG), None);
     }

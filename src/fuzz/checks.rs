@@ -9,7 +9,7 @@ use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
-use conformance_expect::refusals::{Refusal, has_several_priorities, refused_name};
+use conformance_expect::refusals::{Refusal, has_several_priorities, refused_name, system_priority};
 use conformance_expect::{Gang, scaling};
 use conformance_history::{History, Live, Mark, MarkName, SharedMark, text};
 use serde_json::Value;
@@ -88,12 +88,18 @@ pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
         ("TOPO-10", workload.constrained_part() == ConstrainedPart::PodCliqueSet && has_scaled),
         ("DEL-01", true),
         ("KUBE-22", has_several_priorities(&workload.pcs)),
+        ("KUBE-23", has_only_system_priority(&workload.pcs)),
         ("VOL-03", has_queue),
         ("KAI-04", has_queue),
     ];
     let of_preemption = contention::CLAUSES.map(|clause| (clause, workload.preempts()));
     let shown = shown.into_iter().chain(of_preemption);
     shown.filter(|(_, is_shown)| *is_shown).map(|(clause, _)| clause).collect()
+}
+
+/// With several priorities, a refusal may be due to them, so it does not decide KUBE-23.
+fn has_only_system_priority(pcs: &Value) -> bool {
+    system_priority(pcs).is_some() && !has_several_priorities(pcs)
 }
 
 pub(crate) fn check(history: &History) -> Vec<Finding> {

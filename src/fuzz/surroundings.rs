@@ -4,7 +4,7 @@
 use conformance_contract::names::{GPU, KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_contract::target::Target;
 use conformance_driver::context::{Stop, TestContext};
-use conformance_expect::refusals::{has_several_priorities, refused_name};
+use conformance_expect::refusals::{has_several_priorities, refused_name, system_priority};
 use conformance_history::{list, text};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ pub(crate) fn in_queue_of(pcs: &Value, name: &str, pods: u32) -> Value {
 /// Whether admission may have to refuse a PodCliqueSet. The driver then asks admission before it creates
 /// objects.
 pub(crate) fn asks_admission(pcs: &Value) -> bool {
-    refused_name(pcs).is_some() || has_several_priorities(pcs)
+    refused_name(pcs).is_some() || has_several_priorities(pcs) || system_priority(pcs).is_some()
 }
 
 pub(crate) fn has_volumes(pcs: &Value) -> bool {

@@ -24,7 +24,7 @@ const COLLISION_ADMITTED: Code = Code::new("collision-admitted");
 const WRONG_ANSWER: Code = Code::new("unexpected-answer");
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 
-pub(crate) const OF_ADMISSION: [&str; 3] = ["ADM-15", "ADM-24", "KUBE-22"];
+pub(crate) const OF_ADMISSION: [&str; 4] = ["ADM-15", "ADM-24", "KUBE-22", "KUBE-23"];
 
 /// Admission's answer; `None` if the driver did not ask admission.
 pub(crate) fn answer(history: &History) -> Option<Reply> {
@@ -36,7 +36,7 @@ pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling 
     let not_asked = || Broken::NotReached("admission was not asked".into());
     let reply = answer(history).ok_or_else(not_asked)?;
     match clause {
-        "KUBE-22" => one_priority(history, pcs, &reply),
+        "KUBE-22" | "KUBE-23" => priority(history, pcs, &reply),
         "ADM-24" => match refused_name(pcs) {
             Some(Refusal::SameName(parts)) if reply.is_refused() => {
                 none(parts.iter().filter(|part| !reply.mentions(part)).map(|part| {
@@ -64,15 +64,20 @@ pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling 
     }
 }
 
-fn one_priority(history: &History, pcs: &Value, reply: &Reply) -> Ruling {
+fn priority(history: &History, pcs: &Value, reply: &Reply) -> Ruling {
     let target = history.header.target;
     if target.scheduler() != Scheduler::KUBE {
-        return Err(Broken::NotAsked("only kube-scheduler requires one priority".into()));
+        return Err(Broken::NotAsked("only kube-scheduler restricts the priorities of gangs".into()));
     }
-    let wanted = refusal(pcs, target).is_some();
-    ensure(reply.is_refused() == wanted && (wanted || reply.is_admitted()), || {
-        let wanted = if wanted { "refused" } else { "admitted" };
-        violation(WRONG_ANSWER, format!("cliques of several priorities: want them {wanted}, but {reply}"))
+    let refusal = refusal(pcs, target);
+    let wanted = if refusal.is_some() { "refused" } else { "admitted" };
+    let is_wanted = if refusal.is_some() { reply.is_refused() } else { reply.is_admitted() };
+    ensure(is_wanted, || {
+        violation(WRONG_ANSWER, format!("the priorities of the gang: want them {wanted}, but {reply}"))
+    })?;
+    let Some(Refusal::SystemPriority(class)) = refusal else { return Ok(()) };
+    ensure(reply.mentions(&class), || {
+        violation(PART_NOT_NAMED, format!("the refusal does not name {class:?}: {reply}"))
     })
 }
 
@@ -155,6 +160,24 @@ mod tests {
         pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["priorityClassName"] = "high".into();
         let history = asked(Story::on(target), code, "");
         assert_eq!(codes(admission(&history, &pcs, "KUBE-22")), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::refused_tree(Target::KUBE_TREE, 422, "system-node-critical: too high", &[])]
+    #[case::class_not_named(Target::KUBE_TREE, 422, "priority: too high", &["part-not-named"])]
+    #[case::admitted_tree(Target::KUBE_TREE, 201, "", &["unexpected-answer"])]
+    #[case::refused_otherwise(Target::KUBE_POD_GANG, 422, "", &["unexpected-answer"])]
+    #[case::admitted_otherwise(Target::KUBE_POD_GANG, 201, "", &[])]
+    fn a_system_class_is_refused_by_trees_with_its_name(
+        #[case] target: Target,
+        #[case] code: u16,
+        #[case] message: &str,
+        #[case] wanted: &[&str],
+    ) {
+        let mut pcs = one_clique("w", 1);
+        pcs["spec"]["template"]["priorityClassName"] = "system-node-critical".into();
+        let history = asked(Story::on(target), code, message);
+        assert_eq!(codes(admission(&history, &pcs, "KUBE-23")), wanted);
     }
 
     #[rstest::rstest]

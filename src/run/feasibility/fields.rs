@@ -3,6 +3,7 @@
 //! scheduler.
 
 use conformance_contract::names;
+use conformance_expect::refusals::SYSTEM_PRIORITIES;
 use conformance_history::{list, text};
 use serde_json::Value;
 
@@ -13,8 +14,6 @@ use super::pods::Shape;
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 const NO_DEVICE: &str = "no device is published here";
-
-const SYSTEM_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
 /// Labels and annotations that schedulers evaluate, as whole keys or as prefixes that end with `/`.
 const OF_SCHEDULERS: [&str; 8] = [
