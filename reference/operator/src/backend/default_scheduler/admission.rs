@@ -171,8 +171,8 @@ fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings
     }
 }
 
-/// Refuses a class whose value a PodGroup cannot have (KUBE-23). A PodCliqueSet that already has the class, from
-/// before an upgrade of Kubernetes, can still be updated.
+/// Refuses a class whose value a PodGroup cannot have (KUBE-23). A PodCliqueSet that has had the class since
+/// before an upgrade of Kubernetes can still be updated.
 fn system_priority(
     pcs: &PodCliqueSet,
     old: Option<&PodCliqueSet>,
@@ -186,8 +186,8 @@ fn system_priority(
         return;
     }
     let message = format!(
-        "{class:?}: its value is above {max}, the highest priority of a PodGroup, and kube-scheduler binds a gang only if \
-         its pods have the priority of their PodGroup: name a PriorityClass with a value of at most {max}"
+        "{class:?}: its value is above {max}, the highest priority of a PodGroup, and kube-scheduler binds a gang \
+         only if its pods have the priority of their PodGroup: name a PriorityClass with a value of at most {max}"
     );
     findings.errors.push(FieldError::invalid(format!("{TEMPLATE}.priorityClassName"), message));
 }

@@ -37,8 +37,8 @@ impl Version {
         self != Self::V1Alpha2
     }
 
-    /// The highest priority of a gang resource. The API server of 1.36 has the same limit with the gate
-    /// WorkloadAwarePreemption on. With the gate off, it drops the class, and kube-scheduler compares nothing.
+    /// The highest priority of a gang resource. The API server of 1.36 has this limit only with the gate
+    /// WorkloadAwarePreemption on. With the gate off, it drops the class.
     pub(super) fn max_priority(self) -> Option<i32> {
         self.requires_one_priority().then_some(1_000_000_000)
     }
