@@ -258,15 +258,15 @@ fn problems(results: &Path) -> Result<Vec<String>, Failure> {
 }
 
 fn replay(id: &str, cell: &Cell, evidence: &Evidence, path: &Path) -> Result<(), NoAnswer> {
-    let wrong = |reason: String| Err(NoAnswer(reason));
+    let wrong = |reason: String| Err(NoAnswer::Because(reason));
     let observation = conformance_observe::observation(id);
-    let observation = observation.ok_or_else(|| NoAnswer(format!("{id} is no question")))?;
-    let short = history(path).map_err(|failure| NoAnswer(failure.to_string()))?;
-    let bytes = std::fs::metadata(path).map_err(|error| NoAnswer(error.to_string()))?.len();
+    let observation = observation.ok_or_else(|| NoAnswer::Because(format!("{id} is no question")))?;
+    let short = history(path).map_err(|failure| NoAnswer::Because(failure.to_string()))?;
+    let bytes = std::fs::metadata(path).map_err(|error| NoAnswer::Because(error.to_string()))?.len();
     if bytes > LIMIT as u64 {
         return wrong(format!("it has {bytes} bytes, more than {LIMIT}"));
     }
-    let found = digest(path).map_err(|error| NoAnswer(error.to_string()))?;
+    let found = digest(path).map_err(|error| NoAnswer::Because(error.to_string()))?;
     if found != evidence.sha256 {
         return wrong(format!("its SHA-256 is {found}, want {}", evidence.sha256));
     }

@@ -8,7 +8,7 @@ use conformance_contract::renamed_cases;
 use conformance_driver::case::Case;
 use conformance_driver::context::Stop;
 use conformance_history::{Header, History, SharedMark};
-use conformance_observe::{Figure, Observation};
+use conformance_observe::{Figure, NoAnswer, Observation};
 use conformance_report::{CaseResult, Exit, exit_code};
 use conformance_run::{near_limit, suites, verdict, workload};
 
@@ -57,6 +57,7 @@ fn answer(observation: &Observation, history: &History) -> Exit {
             }
             answer.notes.iter().for_each(|note| output::data(&format!("  {note}")));
         }
+        Err(NoAnswer::DoesNotApply(reason)) => output::data(&format!("{place}: does not apply: {reason}")),
         Err(reason) => output::data(&format!("{place}: no answer: {reason}")),
     }
     Exit::Conformant

@@ -24,8 +24,13 @@ pub struct Figure {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NoAnswer(pub String);
+pub enum NoAnswer {
+    #[error("{0}")]
+    Because(String),
+    /// The scheduler lacks the feature that the question is about.
+    #[error("{0}")]
+    DoesNotApply(String),
+}
 
 pub type Answered = Result<Answer, NoAnswer>;
 
@@ -64,7 +69,7 @@ impl Answer {
 
 impl From<Broken> for NoAnswer {
     fn from(broken: Broken) -> Self {
-        Self(match broken {
+        Self::Because(match broken {
             Broken::NotReached(why) | Broken::NotAsked(why) => why,
             Broken::Violated(violations) | Broken::Precondition { violations, .. } => {
                 let messages: Vec<_> = violations.into_iter().map(|violation| violation.message).collect();

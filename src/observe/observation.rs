@@ -9,6 +9,7 @@ use conformance_driver::recorder::Keep;
 use conformance_history::{History, SharedMark, text};
 
 use crate::answer::{Answered, NoAnswer};
+use crate::seen::UNSUPPORTED;
 
 /// Creates an observation from the functions `drive` and `answer` of its file. The second argument, such as
 /// [`restored`](conformance_driver::control_plane::restored), runs `drive` and then repairs what it broke.
@@ -103,19 +104,25 @@ impl Observation {
 
     /// The answer in a history. There is none if the driver stopped early, or if versions may be missing.
     pub fn answer(&self, history: &History) -> Answered {
+        if let Some((_, mark)) = history.marks(UNSUPPORTED).next() {
+            return Err(NoAnswer::DoesNotApply(text(&mark.detail["reason"]).to_owned()));
+        }
         if let Some((_, mark)) = history.marks(SharedMark::Stopped).next() {
             let reason = text(&mark.detail["reason"]).lines().next().unwrap_or_default();
-            return Err(NoAnswer(format!("the driver stopped: {reason}")));
+            return Err(NoAnswer::Because(format!("the driver stopped: {reason}")));
         }
         if let Some(gap) = history.gaps().next() {
-            return Err(NoAnswer(format!(
+            return Err(NoAnswer::Because(format!(
                 "the watch of {} was interrupted, so versions may be missing",
                 gap.kind
             )));
         }
         let answer = (self.answer)(history)?;
         if !self.answers.contains(&answer.word) {
-            return Err(NoAnswer(format!("a defect of the suite: {:?} is not a listed answer", answer.word)));
+            return Err(NoAnswer::Because(format!(
+                "a defect of the suite: {:?} is not a listed answer",
+                answer.word
+            )));
         }
         Ok(answer)
     }
@@ -163,6 +170,11 @@ mod tests {
         assert!(reason(reached().gap("Pod")).contains("the watch of Pod was interrupted"));
         let stopped = reached().mark(SharedMark::Stopped, json!({"reason": "no etcd\nits log"}));
         assert_eq!(reason(stopped), "the driver stopped: no etcd");
+        let unsupported = story().mark(UNSUPPORTED, json!({"reason": "no field queue"}));
+        let unsupported =
+            unsupported.mark(SharedMark::Stopped, json!({"reason": "create it: no field queue"}));
+        let found = OBSERVATION.answer(&unsupported.end());
+        assert_eq!(found, Err(NoAnswer::DoesNotApply("no field queue".into())));
         assert!(reason(reached().mark(OBSERVED, Value::Null)).contains("\"more\" is not a listed answer"));
     }
 }

@@ -47,10 +47,10 @@ pub(crate) fn on_pods(live: &Live, gang: &PlainGang) -> Answered {
         // NotEnoughTasks is the word not-enough-tasks.
         let is_word = |word: &&&str| word.replace('-', "") == reason.to_ascii_lowercase();
         let word = if reason.is_empty() { Some(&ON_PODS[0]) } else { ON_PODS.iter().find(is_word) };
-        let unknown = || NoAnswer(format!("reason {reason:?} of PodScheduled is not in the list"));
+        let unknown = || NoAnswer::Because(format!("reason {reason:?} of PodScheduled is not in the list"));
         words.insert(*word.ok_or_else(unknown)?);
     }
-    let first = words.first().ok_or_else(|| NoAnswer(format!("gang {} has no pods", gang.name)))?;
+    let first = words.first().ok_or_else(|| NoAnswer::Because(format!("gang {} has no pods", gang.name)))?;
     let word = if words.len() == 1 { *first } else { "differs-by-pod" };
     Ok(Answer::new(word).notes(pod_messages(live, gang)))
 }
@@ -132,8 +132,9 @@ pub(crate) fn claims(target: Target, resource: &Value) -> BTreeSet<String> {
 }
 
 pub(crate) fn on_resource(live: &Live, target: Target, gang: &PlainGang) -> Answered {
-    let resource = seen::resource(live, target, gang)
-        .ok_or_else(|| NoAnswer(format!("the gang resource of gang {} does not exist", gang.name)))?;
+    let resource = seen::resource(live, target, gang).ok_or_else(|| {
+        NoAnswer::Because(format!("the gang resource of gang {} does not exist", gang.name))
+    })?;
     let phase = text(&resource["status"]["phase"]);
     let word = match (conditions(resource).next(), phase) {
         (Some(_), _) if refuses(target, resource) => "refusal",
@@ -193,7 +194,7 @@ mod tests {
     const GANG: PlainGang = PlainGang::new("g", 3);
 
     fn words(answered: Answered) -> Result<&'static str, String> {
-        answered.map(|answer| answer.word).map_err(|reason| reason.0)
+        answered.map(|answer| answer.word).map_err(|reason| reason.to_string())
     }
 
     #[rstest::rstest]

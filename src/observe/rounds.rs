@@ -1,13 +1,14 @@
 //! Combines the answers of several rounds into one cell. A scheduler that decides a race differently each
 //! time has no answer: its cell varies, with the distribution.
 
-use crate::answer::Answered;
+use crate::answer::{Answered, NoAnswer};
 use crate::behaviour::{Cell, Evidence, Outcome};
 
 pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence>)>) -> Cell {
     let mut cell = Cell { backend: backend.into(), version: version.into(), ..Cell::default() };
     let count = rounds.len();
     let (mut answers, mut histories) = (Vec::new(), Vec::new());
+    let mut applies = true;
     for (answered, history) in rounds {
         let of = answered.as_ref().map_or("", |answer| answer.word);
         histories.extend(history.map(|history| (of, history)));
@@ -17,7 +18,8 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
                 answers.push(answer);
             }
             Err(reason) => {
-                cell.reason.get_or_insert(reason.0);
+                applies &= !matches!(reason, NoAnswer::DoesNotApply(_));
+                cell.reason.get_or_insert(reason.to_string());
             }
         }
     }
@@ -27,7 +29,13 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
     // The first history is the one behind the shown answer.
     histories.sort_by_key(|(of, _)| *of != shown);
     cell.histories = histories.into_iter().map(|(_, history)| history).collect();
-    let Some((word, times)) = most else { return cell };
+    let Some((word, times)) = most else {
+        if !applies {
+            cell.outcome = Outcome::DoesNotApply;
+            cell.histories.clear();
+        }
+        return cell;
+    };
     // Four of five, rounded up.
     let is_clear = times >= (count * 4).div_ceil(5);
     cell.outcome = if is_clear { Outcome::Answered } else { Outcome::Varies };
@@ -42,11 +50,12 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Answer, NoAnswer};
+    use crate::answer::Answer;
 
     fn rounds(words: &[&'static str]) -> Cell {
         let answered = words.iter().map(|word| match *word {
-            "" => Err(NoAnswer("the driver stopped".into())),
+            "" => Err(NoAnswer::Because("the driver stopped".into())),
+            "-" => Err(NoAnswer::DoesNotApply("it has no such field".into())),
             word => Ok(Answer::new(word).notes([format!("it is {word}")])),
         });
         cell("volcano", "v1.15.1", answered.map(|answered| (answered, None)).collect())
@@ -60,6 +69,7 @@ mod tests {
     #[case::one_round_lost(&["bound", "bound", "", "bound", "bound"], Outcome::Answered, Some("bound"))]
     #[case::two_rounds_lost(&["bound", "", "", "bound", "bound"], Outcome::Varies, None)]
     #[case::none(&["", ""], Outcome::NoAnswer, None)]
+    #[case::does_not_apply(&["-", "-"], Outcome::DoesNotApply, None)]
     fn an_answer_needs_four_of_five_rounds(
         #[case] words: &[&'static str],
         #[case] outcome: Outcome,
@@ -67,7 +77,7 @@ mod tests {
     ) {
         let cell = rounds(words);
         assert_eq!((cell.outcome, cell.answer.as_deref()), (outcome, answer));
-        assert_eq!(cell.reason.is_some(), words.contains(&""));
+        assert_eq!(cell.reason.is_some(), words.iter().any(|word| ["", "-"].contains(word)));
     }
 
     #[test]

@@ -13,6 +13,8 @@ marks! {
     pub(crate) CHANGED = "changed";
     /// The API server's response to that change: `{"refusal"}`, which is null if it accepted the change.
     pub(crate) REPLIED = "replied";
+    /// The API server has dropped the field that the question is about: `{"reason"}`.
+    pub(crate) UNSUPPORTED = "unsupported";
     /// The state of the question exists, or the scheduler has made a full pass without reaching it.
     pub(crate) OBSERVED = "observed";
 }

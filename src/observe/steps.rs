@@ -10,7 +10,7 @@ use conformance_history::{Live, SharedMark};
 use serde_json::{Value, json};
 
 use crate::plain_gang::PlainGang;
-use crate::seen::{self, CHANGED, OBSERVED, REPLIED};
+use crate::seen::{self, CHANGED, OBSERVED, REPLIED, UNSUPPORTED};
 
 /// The label of a pod with its index, for affinity.
 pub(crate) const MEMBER: &str = "conformance.grove.io/member";
@@ -53,23 +53,26 @@ pub(crate) async fn create_resource(
     test.create(kind, &resource).await
 }
 
-/// Creates the gang resource with a field that the question is about.
+/// Creates the gang resource with a field that the question is about. If the API server drops the field, the
+/// question does not apply.
 pub(crate) async fn create_resource_with(
     test: &TestContext,
     gang: &PlainGang,
     field: &str,
     value: Value,
 ) -> Result<(), Stop> {
-    has_field(&create_resource(test, gang, |resource| resource["spec"][field] = value).await?, field)
+    let stored = create_resource(test, gang, |resource| resource["spec"][field] = value).await?;
+    let Some(reason) = lacks(&stored, field) else { return Ok(()) };
+    test.mark(UNSUPPORTED, json!({"reason": reason}));
+    Err(Stop::Refused { action: "create the gang resource".into(), reason })
 }
 
-/// The API server drops a field that it does not know.
-fn has_field(stored: &Value, field: &str) -> Result<(), Stop> {
-    if !stored["spec"][field].is_null() {
-        return Ok(());
-    }
-    let action = "create the gang resource".into();
-    Err(Stop::Refused { action, reason: format!("this version of it has no field {field}") })
+/// The API server drops a field that it does not know, or whose feature gate is off.
+fn lacks(stored: &Value, field: &str) -> Option<String> {
+    let is_dropped = stored["spec"][field].is_null();
+    is_dropped.then(|| {
+        format!("its gang resource has no field {field} in this version, or the field's gate is off")
+    })
 }
 
 pub(crate) async fn create_pods(
@@ -299,8 +302,8 @@ mod tests {
 
     #[test]
     fn a_field_that_the_api_server_drops_is_found() {
-        assert!(has_field(&json!({"spec": {"queue": "a"}}), "queue").is_ok());
-        let error = has_field(&json!({"spec": {"minMember": 2}}), "queue").unwrap_err().to_string();
-        assert_eq!(error, "create the gang resource: this version of it has no field queue");
+        assert_eq!(lacks(&json!({"spec": {"queue": "a"}}), "queue"), None);
+        let reason = lacks(&json!({"spec": {"minMember": 2}}), "queue").unwrap();
+        assert!(reason.contains("no field queue"), "{reason}");
     }
 }

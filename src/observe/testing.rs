@@ -73,7 +73,7 @@ pub(crate) fn observed(story: Story) -> Story {
 
 /// The answer to a question in a story, or the reason why there is none.
 pub(crate) fn word(observation: &Observation, story: Story) -> Result<&'static str, String> {
-    observation.answer(&story.end()).map(|answer| answer.word).map_err(|reason| reason.0)
+    observation.answer(&story.end()).map(|answer| answer.word).map_err(|reason| reason.to_string())
 }
 
 /// The history of a story in `stories.yaml`: a list of objects that are written, and of these steps.

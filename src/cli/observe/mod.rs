@@ -178,7 +178,7 @@ async fn ask(
                 let history = &observed.history;
                 in_place(|| (observation.answer(history), keep(folder, observation, target, round, history)))
             }
-            Err(reason) => (Err(NoAnswer(reason)), None),
+            Err(reason) => (Err(NoAnswer::Because(reason)), None),
         };
         let word = answered.as_ref().map_or("no answer", |answer| answer.word);
         console.now(&format!("[{done}/{total}] {:<40} {} {word}", observation.id(), target.backend()));

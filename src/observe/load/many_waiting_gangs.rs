@@ -60,7 +60,7 @@ fn used(history: &History, mark: MarkName) -> Result<(f64, f64), NoAnswer> {
     let figure = |name: &str| {
         mark.detail[name]
             .as_f64()
-            .ok_or_else(|| NoAnswer(format!("the mark \"{}\" has no {name}", mark.name)))
+            .ok_or_else(|| NoAnswer::Because(format!("the mark \"{}\" has no {name}", mark.name)))
     };
     Ok((figure("processorSeconds")?, figure("megabytes")?))
 }

@@ -33,7 +33,7 @@ fn events(live: &Live) -> Vec<String> {
 fn answer(history: &History) -> Answered {
     let live = seen::observed(history)?;
     if seen::bound(&live, &GANG) == GANG.minimum {
-        return Err(NoAnswer("no pod was evicted".into()));
+        return Err(NoAnswer::Because("no pod was evicted".into()));
     }
     let conditions: Vec<String> = history
         .versions()

@@ -35,7 +35,7 @@ pub(super) async fn create_claiming_pod(
 
 fn answer(history: &History) -> Answered {
     if seen::is_bound(&seen::observed(history)?, &GANG, CLAIMING) {
-        return Err(NoAnswer("the pod with the claim is bound".into()));
+        return Err(NoAnswer::Because("the pod with the claim is bound".into()));
     }
     reports::by_binding(history, &GANG, 0..CLAIMING, ["bound", "held"])
 }
