@@ -22,8 +22,8 @@ pub(crate) const ARRIVED: MarkName = MarkName::of_case("a gang of higher priorit
 const BOUND: MarkName = MarkName::of_case("the gang of higher priority is bound");
 const REPLACED: MarkName = MarkName::of_case("the evicted pods are replaced");
 
-/// The priority of the preemptor. KAI gives gangs without a class the value 50, and requires a quota for values
-/// of 100 or more. A system class has a value that gangs on kube-scheduler 1.37 cannot have (KUBE-23).
+/// The priority of the preemptor. KAI gives gangs without a class the value 50, and requires a quota for
+/// values of 100 or more. Gangs on kube-scheduler 1.37 cannot have the value of a system class (KUBE-23).
 const PRIORITY: u32 = 75;
 
 /// The name of the preemptor. Checks identify the workload's pods by a name prefix, so this name must not

@@ -42,6 +42,7 @@ pub(crate) enum Extra {
     SameNames,
     /// A name has a dot, so admission refuses the PodCliqueSet.
     Dot,
+    /// The PodCliqueSet has a system class. Some targets refuse this.
     Priority,
     /// A clique has another priority class than its PodCliqueSet. Some targets refuse this.
     PriorityOfClique,

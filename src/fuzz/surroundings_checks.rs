@@ -73,7 +73,7 @@ fn priority(history: &History, pcs: &Value, reply: &Reply) -> Ruling {
     let wanted = if refusal.is_some() { "refused" } else { "admitted" };
     let is_wanted = if refusal.is_some() { reply.is_refused() } else { reply.is_admitted() };
     ensure(is_wanted, || {
-        violation(WRONG_ANSWER, format!("the priorities of the gang: want them {wanted}, but {reply}"))
+        violation(WRONG_ANSWER, format!("priority of the gang: want the PodCliqueSet {wanted}, but {reply}"))
     })?;
     let Some(Refusal::SystemPriority(class)) = refusal else { return Ok(()) };
     ensure(reply.mentions(&class), || {
