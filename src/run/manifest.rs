@@ -298,7 +298,7 @@ fn scope_of(set: &Value) -> Option<&str> {
 fn without_server_fields(mut object: Value) -> Value {
     const SET_BY_SERVER: [&str; 6] =
         ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
-    if let Some(metadata) = object["metadata"].as_object_mut() {
+    if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
     }
     object
