@@ -43,6 +43,8 @@ pub enum DocumentError {
         "{object} has the namespace {own}, and document {first} has {other}: use one namespace, which the run replaces by its own"
     )]
     Namespaces { object: String, own: String, first: usize, other: String },
+    #[error("metadata.finalizers: no controller of the run removes {0}: remove the field")]
+    Finalizer(String),
     #[error("metadata.labels is {0}, expected a mapping")]
     Labels(Value),
     #[error(
@@ -182,6 +184,9 @@ impl Manifest {
                 }
                 let kind = text(&object["kind"]).to_owned();
                 let companion = companion_kind(&object).map_err(refused)?;
+                if let Some(foreign) = list(&object["metadata"]["finalizers"]).first() {
+                    return Err(refused(DocumentError::Finalizer(text(foreign).to_owned())));
+                }
                 let name = object["metadata"]["name"].as_str().filter(|name| !name.is_empty());
                 let name = name.ok_or_else(|| refused(DocumentError::NoName(kind.clone())))?;
                 let group = companion.map_or("", |kind| kind.group).to_owned();
@@ -294,12 +299,15 @@ fn scope_of(set: &Value) -> Option<&str> {
     set["metadata"]["annotations"][names::GANG_SCOPE].as_str()
 }
 
-/// The API server sets these fields, so an exported object has them, and a new one may not.
+/// Removes what the API server and the operator set, because an exported object has it.
 fn without_server_fields(mut object: Value) -> Value {
     const SET_BY_SERVER: [&str; 6] =
         ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
     if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
+        if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+            finalizers.retain(|finalizer| !text(finalizer).starts_with("grove.io/"));
+        }
     }
     object
 }

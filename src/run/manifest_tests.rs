@@ -35,11 +35,11 @@ fn the_items_of_a_list_are_documents() {
 
 #[test]
 fn an_exported_object_can_be_created_again() {
-    let metadata =
-        "{name: s, uid: u, resourceVersion: '7', generation: 2, managedFields: [], labels: {a: b}}";
+    let metadata = "{name: s, uid: u, resourceVersion: '7', generation: 2, managedFields: [], labels: {a: b}, \
+                    finalizers: [grove.io/podcliqueset.grove.io]}";
     let found = manifest(&[&format!("apiVersion: v1\nkind: Secret\nmetadata: {metadata}\n")]).unwrap();
     let secret = found.of_kind("Secret").next().unwrap();
-    assert_eq!(secret.object["metadata"], json!({"name": "s", "labels": {"a": "b"}}));
+    assert_eq!(secret.object["metadata"], json!({"name": "s", "labels": {"a": "b"}, "finalizers": []}));
 }
 
 #[rstest::rstest]
@@ -66,6 +66,10 @@ fn an_exported_object_can_be_created_again() {
 #[case::no_kind("apiVersion: v1\n", "document 2: kind is missing")]
 #[case::no_version("kind: Secret\n", "document 2: apiVersion is missing")]
 #[case::scalar("text\n", "document 2: kind is missing")]
+#[case::finalizer(
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: s, finalizers: [example.com/own]}\n",
+    "document 2: metadata.finalizers: no controller of the run removes example.com/own"
+)]
 #[case::no_name("apiVersion: v1\nkind: Secret\n", "document 2: Secret: metadata.name is missing")]
 #[case::labels(
     "apiVersion: v1\nkind: Secret\nmetadata: {name: s, labels: a}\n",

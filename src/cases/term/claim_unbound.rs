@@ -45,9 +45,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let former = test.pods_of("volume-missing-0-free");
     let deleted = Awaited::demanded_by(TERM_21, "the bound pod of the stuck gang deleted");
     test.until(deleted, RETRIES, |live| former.iter().all(|name| live.get("Pod", name).is_none())).await?;
-    // The delay starts again with this binding.
-    let again = Awaited::demanded_by(TERM_21, "the pod without a claim of the stuck gang bound again");
-    test.until(again, SCHEDULING, |live| is_bound(live, "volume-missing-0-free")).await?;
     test.create_volume(STUCK).await?;
     until_whole(test, STUCK).await?;
     test.mark(WHOLE, Value::Null);
