@@ -35,7 +35,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_grove-conformance");
 /// Labels of the workers that two runs may use. The other workers stay free for the suite's own pods.
 const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=second", &[5, 6])];
-/// Cases that need one node without GPUs.
+/// Cases that need only one node, and no GPUs.
 const CASES: [&str; 4] = ["adm/immutable-shape", "del/all-objects-deleted", "gang/scaling", "gang/shape"];
 const NAMESPACE: &str = "grove-conformance";
 /// The time limit until a pod of the suite runs, and until the objects of a run are deleted.

@@ -82,7 +82,9 @@ fn publish_column(from: &Path, mut column: Behaviour, to: &Path, is_first: bool)
     let is_new = |question: &Question| earlier.questions.iter().all(|found| found.id != question.id);
     if !column.questions.iter().all(is_new) {
         let place = to.display();
-        return Err(Failure::Usage(format!("several folders have answers for {place}: pass one")));
+        return Err(Failure::Usage(format!(
+            "several folders have answers for the same question of {place}: pass only one"
+        )));
     }
     for question in &mut column.questions {
         let observation = conformance_observe::observation(&question.id).ok_or_else(|| {

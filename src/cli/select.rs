@@ -31,6 +31,7 @@ pub(crate) fn plan(
         Workload::PlainPods => targets_of(workload, "backend of plain pods", backend)?,
     };
     let mut targets = on(kubernetes, targets, scope)?;
+    // With `--depth quick`, a scheduler with several gang scopes is judged in one of them, chosen by seed.
     if let Some(one) = selection.quick.and_then(|seed| choose_lifecycle_scope(&targets, seed)) {
         targets.retain(|target| target.scheduler() != one.scheduler() || *target == one);
     }

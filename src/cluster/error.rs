@@ -35,7 +35,7 @@ pub enum ClusterError {
     #[error("{what} was deleted by another client")]
     Deleted { what: String },
     #[error(
-        "ConfigMap {namespace}/{name} is not a valid index of results; another version of the suite wrote it"
+        "ConfigMap {namespace}/{name} is not a valid index of results: another version of the suite wrote it; use that version"
     )]
     Results { namespace: String, name: String },
     #[error("pool {pool} has not reserved enough nodes")]

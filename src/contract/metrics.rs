@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-/// The names of the metrics.
+/// The name of each metric. A field that is not given has its default name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct MetricNames {

@@ -144,7 +144,7 @@ impl Provisioner {
 
     async fn bind(&self, claims: &Api<PersistentVolumeClaim>) -> Result<(), ClusterError> {
         let listed = claims.list(&ListParams::default()).await;
-        let listed = listed.map_err(|source| ClusterError::api("list the claims", source))?;
+        let listed = listed.map_err(|source| ClusterError::api("list the PersistentVolumeClaims", source))?;
         for claim in listed {
             let claim = serde_json::to_value(claim).unwrap_or_default();
             if let Some(volume) = self.volume(&claim) {

@@ -1,5 +1,6 @@
-//! Compares two documents: the answers that changed, and those that are missing in the new one. Questions and
-//! schedulers are matched by their names, so the versions may differ. A cell that varies never differs.
+//! Compares two documents. Reports each answer that changed, and each question of the new document that no
+//! longer has an answer. Questions and schedulers are matched by name, so the versions may differ. A cell
+//! with the outcome `Varies` does not count as a change.
 
 use crate::behaviour::{Behaviour, Cell, Outcome, Question};
 

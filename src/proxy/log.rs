@@ -55,7 +55,7 @@ impl Log {
         let Some(file) = &mut self.0 else { return };
         let line = serde_json::to_string(fault).map_err(std::io::Error::from);
         if let Err(error) = line.and_then(|line| writeln!(file, "{line}")) {
-            tracing::warn!(%error, "a line of a fault proxy's log is missing");
+            tracing::warn!(%error, "failed to write a line of the fault proxy's log");
         }
     }
 }

@@ -123,7 +123,7 @@ async fn serve(socket: TcpStream, acceptor: TlsAcceptor, forward: Arc<Forward>) 
     let _ = socket.set_nodelay(true);
     let stream = match acceptor.accept(socket).await {
         Ok(stream) => stream,
-        Err(error) => return tracing::debug!(%error, "no TLS with the fault proxy"),
+        Err(error) => return tracing::debug!(%error, "a TLS handshake with the fault proxy failed"),
     };
     let service = service_fn(move |request| forward.clone().serve(request));
     let mut server = auto::Builder::new(TokioExecutor::new());

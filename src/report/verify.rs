@@ -26,7 +26,7 @@ fn indented(discrepancies: &[Discrepancy]) -> String {
 pub struct Discrepancy {
     /// The target's title.
     pub target: String,
-    /// The written value, and what follows from the cases.
+    /// The value in the report, and the value computed from the cases.
     pub what: String,
 }
 

@@ -271,7 +271,7 @@ impl Manifest {
         self.companions.iter().any(Companion::is_exclusive)
     }
 
-    /// Each with the number of its document.
+    /// Returns the titles of the cluster-scoped companions, each with the number of its document.
     pub(crate) fn cluster_scoped(&self) -> Vec<String> {
         let found = self.companions.iter().filter(|companion| companion.is_cluster_scoped());
         found.map(|companion| format!("{} (document {})", companion.title(), companion.document)).collect()

@@ -72,7 +72,7 @@ pub struct PreStartContainerRequest {
     #[prost(string, repeated, tag = "1")]
     pub devices_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// Has no fields yet.
+/// The response of PreStartContainer, a message without fields.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PreStartContainerResponse {}
 /// The requests of a pod, one per container.

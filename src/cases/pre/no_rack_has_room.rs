@@ -1,6 +1,6 @@
-//! 2 racks of 2 nodes x 8 GPUs, in each a low gang of 2 pods x 8 GPUs. All gangs must be in one rack. A high
-//! gang of 3 pods x 8 GPUs is one short even in an empty rack, although 4 nodes could be cleared. With 2
-//! pods, it is bound in place of the low gang of its rack.
+//! 2 racks of 2 nodes x 8 GPUs. In each rack, a low gang of 2 pods x 8 GPUs. Every gang requires a rack.
+//! A high gang of 3 pods x 8 GPUs is one node short even in an empty rack, although the scheduler could clear
+//! all 4 nodes. A high gang of 2 pods x 8 GPUs is bound in place of one low gang.
 
 use conformance_check::preemption::{EVICTED_WITHOUT_DOMAIN, share_domain};
 

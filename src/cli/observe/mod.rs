@@ -150,7 +150,8 @@ async fn ask(
             );
         }
     }
-    // A question that is asked alone waits for all earlier ones to end, and meanwhile no other one starts.
+    // Exclusive questions go first. Otherwise each of them would wait for the running questions to end, and
+    // no other question would start meanwhile.
     asked.sort_by_key(|(.., observation)| observation.case.isolation != Isolation::Exclusive);
     let mut running = JoinSet::new();
     for (index, target, round, observation) in asked {

@@ -119,6 +119,8 @@ async fn delete(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> {
     }
 }
 
+/// Returns the stored results of each share that has a head, by index. The results of a share are
+/// [`Incomplete`] if chunks are missing or do not match the digest.
 pub async fn fetch(
     client: &Client,
     namespace: &str,

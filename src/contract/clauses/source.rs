@@ -59,7 +59,8 @@ impl<'a> Source<'a> {
         Some(format!("https://github.com/{repository}/issues/{number}"))
     }
 
-    /// Returns the link text: the folder, name and first line of a file, or any other source as written.
+    /// Returns the link text. For a file, this is its folder, its name and the number of the first cited
+    /// line. Any other source is returned as written.
     pub fn name(self) -> String {
         match self.file() {
             Some(file) => {

@@ -146,7 +146,8 @@ pub trait Expectations: Sync {
     /// Puts a PodCliqueSet into a queue of the scheduler, if it has queues.
     fn enqueue(&self, _pcs: &mut Value, _queue: &str) {}
 
-    /// The kind of the topology resources for a ClusterTopologyBinding, if there is one (TOPO-09).
+    /// The kind of the topology resources that the operator creates for a ClusterTopologyBinding (TOPO-09).
+    /// `None` if the scheduler has no such kind.
     fn topology_kind(&self) -> Option<&'static str> {
         None
     }

@@ -219,7 +219,7 @@ fn values() -> Value {
             "admission_enable": false,
             "controller_enable": false,
             "leader_elect_enable": false,
-            // A string; JSON is valid YAML.
+            // The chart expects YAML in a string, and JSON is valid YAML.
             "scheduler_config_override": configuration(&[], false).to_string(),
             "scheduler_feature_gates": "ResourceTopology=false",
             "scheduler_kube_api_qps": 500,

@@ -31,7 +31,9 @@ pub async fn source(component: &'static Component) -> Result<PathBuf, ProgramErr
         found = go(&folder, &LIST, path, None).await.map_err(missing)?;
     }
     if found.is_empty() {
-        return Err(missing(GoError::Failed(format!("Go has no source of {path}"))));
+        return Err(missing(GoError::Failed(format!(
+            "`go list -m` prints no folder for {path}, although `go mod download` succeeded"
+        ))));
     }
     Ok(found.into())
 }

@@ -41,8 +41,9 @@ pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, Go
     let folder = folder().map_err(|error| GoError::Failed(error.to_string()))?;
     ask(&folder, &["list", "-mod=readonly", "-m", &query], PROXY_ANSWER).await?;
     let answer = ask(&folder, &["mod", "download", "-json", &query], DOWNLOAD).await?;
-    let found: Downloaded =
-        serde_json::from_str(&answer).map_err(|_| GoError::Failed(format!("no go.mod in {answer:?}")))?;
+    let found: Downloaded = serde_json::from_str(&answer).map_err(|_| {
+        GoError::Failed(format!("`go mod download -json {query}` reported no go.mod: {answer:?}"))
+    })?;
     std::fs::read_to_string(&found.go_mod)
         .map_err(|error| GoError::Failed(format!("{}: {error}", found.go_mod.display())))
 }

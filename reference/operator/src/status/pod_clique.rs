@@ -41,11 +41,14 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     }
     let uid = pclq.uid().unwrap_or_default();
     let mut seen = with_fault(&pclq);
+    // A scheduler evicted all bound pods. The minimum then counts as never bound, so it is not breached
+    // (PRE-12).
     if is_evicted(&pods, context.evictions.has(&uid)) && !fault!("eviction-is-a-breach") {
         seen = without_minimum(seen);
     }
     let mut status = status(&seen, &pcs.name_any(), &pods, generation);
     let is_held = held_since(&status.conditions, generation).is_some();
+    // The minimum is bound again, so the eviction no longer affects the conditions.
     if is_held && !pods.iter().any(|pod| is_preempted(pod)) {
         context.evictions.forget(&uid);
     }

@@ -179,9 +179,9 @@ impl Builder<'_> {
         constraint: Option<&PodGangTopologyConstraint>,
     ) -> Result<Option<String>, BackendError> {
         match pack_keys(constraint) {
-            (None, Some(_)) => {
-                Err(self.refused(format!("{place}: scheduling.k8s.io has no preferred topology")))
-            }
+            (None, Some(_)) => Err(self.refused(format!(
+                "{place}: scheduling.k8s.io has no preferred topology; use a required level"
+            ))),
             (required, _) => Ok(required.map(str::to_owned)),
         }
     }

@@ -64,7 +64,9 @@ fn spec(gang: &Gang<'_>, existing: Option<&DynamicObject>) -> Result<Value, Back
     let queue = existing.and_then(queue_of).or_else(|| queue::of_gang(gang.pod_gang));
     let min_member: i32 = spec.podgroups.iter().map(|podgroup| podgroup.min_replicas).sum();
     if min_member < 1 {
-        return Err(gang.refused(format!("minReplicas {min_member}: a gang has at least one pod")));
+        return Err(
+            gang.refused(format!("minReplicas add up to {min_member}: a gang needs at least one pod"))
+        );
     }
     Ok(json!({
         "queue": queue.ok_or_else(|| gang.refused(format!("no queue ({KEY_QUEUE})")))?,

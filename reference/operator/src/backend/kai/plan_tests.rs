@@ -158,7 +158,7 @@ fn what_kai_cannot_express_is_refused() {
     ];
     insta::assert_snapshot!(refusals.join("\n"), @r#"
     PodGang wl-0: no queue (kai.scheduler/queue)
-    PodGang wl-0: minReplicas 0: a gang has at least one pod
+    PodGang wl-0: minReplicas add up to 0: a gang needs at least one pod
     PodGang wl-0: topology group c names podgroup gone, which does not exist
     PodGang wl-0: podgroup wl-0-a is in c and in d
     PodGang wl-0: two subgroups are named "wl-0-a"
