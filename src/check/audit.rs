@@ -59,7 +59,7 @@ pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     none(by_object(history, part).values().map(|all| {
         let last = all.last().map(Request::described).unwrap_or_default();
         let message = format!(
-            "the operator sent {} write requests for the object while idle, want 0; the last: {last}",
+            "the idle operator sent {} write requests for one object, want 0; the last: {last}",
             all.len()
         );
         violation(REQUESTED_WHILE_IDLE, message)
@@ -77,7 +77,7 @@ pub fn writes_within_limit(
         let most = limit(name).filter(|most| all.len() > *most)?;
         let last = all.last().map(Request::described).unwrap_or_default();
         let message = format!(
-            "the operator sent {} write requests for the object, want at most {most}; the last: {last}",
+            "the operator sent {} write requests for one object, want at most {most}; the last: {last}",
             all.len()
         );
         Some(violation(REQUESTED_TOO_OFTEN, message))
@@ -93,7 +93,7 @@ pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<
     };
     none(requests(history, part).filter(concerns_gang).map(|request| {
         let message = format!(
-            "the operator sent {}, want no request for gang resources of this PodGang",
+            "the operator sent {}, want no request for gang resources of PodGang {pod_gang}",
             request.described()
         );
         violation(GANG_RESOURCE_REQUESTED, message)
@@ -151,7 +151,7 @@ mod tests {
         let found = messages(nothing_requested(&history, 0..history.entries.len()));
         assert_eq!(
             found,
-            ["the operator sent 2 write requests for the object while idle, want 0; the last: patch \
+            ["the idle operator sent 2 write requests for one object, want 0; the last: patch \
                  podcliques/status w-0-a (200)",]
         );
         assert_eq!(nothing_requested(&history, 0..1), Ok(()), "the mark is not in this part");
@@ -170,8 +170,8 @@ mod tests {
         let found = messages(no_gang_resource_requests(&history, "w-0", all()));
         assert_eq!(
             found,
-            ["the operator sent patch podgroups w-0-a (200), want no request for gang resources of this \
-                 PodGang",]
+            ["the operator sent patch podgroups w-0-a (200), want no request for gang resources of \
+                 PodGang w-0",]
         );
         assert_eq!(no_gang_resource_requests(&history, "v-0", all()), Ok(()));
         let found = messages(only_existing_gang_resources_written(&history));

@@ -103,7 +103,8 @@ pub fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> 
     if bound.is_empty() {
         return None;
     }
-    let message = format!("{} pods of {unit} were bound, want 0 because it did not fit", bound.len());
+    let message =
+        format!("{} pods of {unit} were bound, want 0 because the pods did not all fit", bound.len());
     Some(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
         let node = version.pod().node().unwrap_or_default();
         violation.shown_by(format!("bound to Node {node}"), *version)
@@ -115,10 +116,7 @@ pub fn reports_why_pending(history: &History, gang: &Gang) -> Ruling {
     ensure(all.iter().any(|(_, condition)| !text(&condition["message"]).is_empty()), || {
         violation(
             SILENT_ABOUT_PENDING,
-            format!(
-                "PodGang {}: no condition of a pod or gang resource ever reported why it is not bound",
-                gang.name
-            ),
+            format!("no condition of a pod or gang resource reported why PodGang {} is not bound", gang.name),
         )
     })
 }

@@ -105,7 +105,7 @@ fn a_binding_before_the_mark_counts_even_if_the_pod_was_deleted() {
     let (mark, _) = early.reached(MARK).expect("marked");
     insta::assert_snapshot!(
         message(never(&early, &flat_units(), Some(mark))),
-        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because it did not fit"
+        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because the pods did not all fit"
     );
     let late = bound(&[]).mark(MARK, Value::Null).modified(pod("a0", "a", Some("n"))).end();
     let (mark, _) = late.reached(MARK).expect("marked");
@@ -123,7 +123,7 @@ fn a_condition_of_a_pod_or_a_pod_group_reports_why_a_gang_is_pending(#[case] con
     let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
     assert_eq!(
         message(reports_why_pending(&Story::flat().added(gated).end(), &gangs()[0])),
-        "PodGang g-0: no condition of a pod or gang resource ever reported why it is not bound"
+        "no condition of a pod or gang resource reported why PodGang g-0 is not bound"
     );
     let group = owned(json!({"kind": "PodGroup", "metadata": {"name": "g-0-a"}}), "PodGang", "g-0");
     let group = with_condition(group, condition, "Unschedulable", "no room");
@@ -139,7 +139,7 @@ fn of_two_gangs_one_is_bound_and_the_other_has_no_bound_pod() {
     assert_eq!(some_whole_others_never(&bound(&["a", "a"]).end(), &rivals, 1, None), Ok(()));
     insta::assert_snapshot!(
         message(some_whole_others_never(&bound(&["a", "b"]).end(), &rivals, 1, None)),
-        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because it did not fit"
+        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because the pods did not all fit"
     );
     insta::assert_snapshot!(
         message(some_whole_others_never(&bound(&["a", "a", "b"]).end(), &rivals, 1, None)),

@@ -49,7 +49,7 @@ pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -
         let name = name.replace(SET, other);
         if counts.0 != counts.1 {
             let found_now = format!(
-                "PodCliqueSet {other} ended with {} objects {kind} {name}, want {}",
+                "{kind} {name} of PodCliqueSet {other} existed {} times at the end, want {}",
                 counts.1, counts.0
             );
             return Some(found.iter().fold(violation(ENDED_WITH_OTHER_OBJECTS, found_now), |v, (_, raw)| {
@@ -278,10 +278,13 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::missing(|o: &mut Vec<Value>| drop(o.pop()), "PodCliqueSet crash-1 ended with 0 objects Pod crash-1-0-a-0, want 1")]
+    #[case::missing(
+        |o: &mut Vec<Value>| drop(o.pop()),
+        "Pod crash-1-0-a-0 of PodCliqueSet crash-1 existed 0 times at the end, want 1"
+    )]
     #[case::twice(
         |o: &mut Vec<Value>| { let mut twin = o[3].clone(); twin["metadata"]["name"] = "crash-1-0-a-twin".into(); o.push(twin) },
-        "PodCliqueSet crash-1 ended with 2 objects Pod crash-1-0-a-0, want 1"
+        "Pod crash-1-0-a-0 of PodCliqueSet crash-1 existed 2 times at the end, want 1"
     )]
     #[case::status(
         |o: &mut Vec<Value>| o[0]["status"]["availableReplicas"] = 0.into(),

@@ -67,10 +67,17 @@ pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     let members = gang.groups.iter().filter(|group| group.clique == clique).flat_map(|group| 0..group.min);
     let wanted: BTreeSet<_> = members.map(Some).collect();
     ensure(left == wanted, || {
-        violation(
-            MEMBER_NOT_LEFT,
-            format!("PodClique {clique} has pods with indexes {left:?} after the scale-in, want {wanted:?}"),
-        )
+        let shown = |indexes: &BTreeSet<Option<usize>>| {
+            let indexes =
+                indexes.iter().map(|index| index.map_or("none".to_owned(), |index| index.to_string()));
+            indexes.collect::<Vec<_>>().join(", ")
+        };
+        let message = format!(
+            "PodClique {clique} has pods with indexes [{}] after the scale-in, want [{}]",
+            shown(&left),
+            shown(&wanted)
+        );
+        violation(MEMBER_NOT_LEFT, message)
     })
 }
 
@@ -211,7 +218,7 @@ mod tests {
         assert_eq!(left(created().deleted(pod(1, true, None))), Ok(()));
         insta::assert_snapshot!(
             message(left(created().deleted(pod(0, true, None)))),
-            @"PodClique g-0-a has pods with indexes {Some(1)} after the scale-in, want {Some(0)}"
+            @"PodClique g-0-a has pods with indexes [1] after the scale-in, want [0]"
         );
     }
 

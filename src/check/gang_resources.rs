@@ -236,7 +236,12 @@ pub fn priority_reaches_scheduler(
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
         let pods: Vec<_> = pods_of(live, &group.clique).collect();
         if pods.len() < group.min {
-            return Err(Broken::NotReached(format!("PodClique {} lacks pods", group.clique)));
+            return Err(Broken::NotReached(format!(
+                "PodClique {} has {} pods, want at least {}",
+                group.clique,
+                pods.len(),
+                group.min
+            )));
         }
         let without = pods.into_iter().filter(|pod| pod.0["spec"]["priorityClassName"] != class);
         violations.extend(without.map(|pod| not_read(pod.0)));
@@ -298,8 +303,11 @@ pub fn priority_follows(
         let first = versions.find(|version| has_it(version.object))?;
         (first.at.duration_since(requested) > patience(history)).then(|| {
             let (kind, name) = (first.kind(), first.name());
-            violation(WRONG_PRIORITY, format!("{kind} {name} got priority class {class} too late"))
-                .shown_by("updated", first)
+            let message = format!(
+                "{kind} {name} got priority class {class} more than {} s after the change",
+                patience(history).as_secs()
+            );
+            violation(WRONG_PRIORITY, message).shown_by("updated", first)
         })
     }))
 }

@@ -72,7 +72,7 @@ fn wrong_gang_labels<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Ite
             let label = object["metadata"]["labels"][names::POD_GANG].as_str().unwrap_or("none");
             let (kind, labelled) = (object["kind"].as_str().unwrap_or_default(), name(object));
             let message = format!(
-                "label {} of {kind} {labelled} is {label}, want {}: this PodGang lists it",
+                "label {} of {kind} {labelled} is {label}, want {}: that PodGang lists the PodClique",
                 names::POD_GANG,
                 gang.name
             );

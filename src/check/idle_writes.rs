@@ -122,7 +122,7 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     none(by_object.into_iter().filter_map(|((kind, name), writes)| {
         let last = writes.last()?;
         let message = format!(
-            "{kind} {name} was written {} times while idle, want 0; last written by {}",
+            "{kind} {name} was written {} times while the cluster was idle, want 0; last written by {}",
             writes.len(),
             last.authors()
         );

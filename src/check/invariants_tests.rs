@@ -156,7 +156,7 @@ fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
         other["metadata"]["labels"][names::POD_GANG] = "w-1".into();
         ready().modified(other)
     },
-    "GANG-05", "names-another-gang", "label grove.io/podgang of Pod w0 is w-1, want w-0: this PodGang lists its PodClique"
+    "GANG-05", "names-another-gang", "label grove.io/podgang of Pod w0 is w-1, want w-0: that PodGang lists the pod's PodClique"
 )]
 #[case::an_index_twice(
     ready().added(gated("x0")),

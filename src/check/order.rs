@@ -104,13 +104,15 @@ fn out_of_order(history: &History, gang: &Gang, checked: Steps) -> Option<Violat
                 match before {
                     None => {
                         return Some(
-                            violation(NEVER_CREATED, format!("{what} happened, but {missing} never did"))
+                            violation(NEVER_CREATED, format!("{what} was observed, but {missing} never was"))
                                 .shown_by(what, after),
                         );
                     }
                     Some(before) if before.revision() >= after.revision() => {
-                        let late =
-                            violation(OUT_OF_ORDER, format!("{what} came before {missing}, want it after"));
+                        let late = violation(
+                            OUT_OF_ORDER,
+                            format!("{what} came before {missing}, want {missing} first"),
+                        );
                         return Some(late.shown_by(what, after).shown_by(missing, *before));
                     }
                     Some(_) => {}
@@ -208,23 +210,27 @@ mod tests {
     #[case::ungated_first(
         "GWPCUI",
         Some(
-            "the first gate removal in PodGang w-0 came before Initialized=True of PodGang w-0, want it \
-             after",
+            "the first gate removal in PodGang w-0 came before Initialized=True of PodGang w-0, want \
+             Initialized=True of PodGang w-0 first",
         )
     )]
-    #[case::ungated_and_never_initialized("GWPCU", Some("but Initialized=True of PodGang w-0 never did"))]
+    #[case::ungated_and_never_initialized("GWPCU", Some("but Initialized=True of PodGang w-0 never was"))]
     #[case::group_after_initialized("GWICPU", None)]
     #[case::group_after_release(
         "GWICUP",
-        Some("the first gate removal in PodGang w-0 came before PodGroup w-0-w-0-a, want it after")
+        Some(
+            "the first gate removal in PodGang w-0 came before PodGroup w-0-w-0-a, want PodGroup \
+             w-0-w-0-a first"
+        )
     )]
     #[case::group_before_workload("GPWCIU", None)]
-    #[case::no_workload("GPCIU", Some("but Workload w-0 never did"))]
+    #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
     #[case::workload_before_gang("WGPCIU", None)]
     #[case::never_gated(
         "GWPUI",
         Some(
-            "the first gate removal in PodGang w-0 came before Initialized=True of PodGang w-0, want it after"
+            "the first gate removal in PodGang w-0 came before Initialized=True of PodGang w-0, want \
+             Initialized=True of PodGang w-0 first"
         )
     )]
     fn a_release_out_of_order_is_a_violation(#[case] steps: &str, #[case] broken: Option<&str>) {
@@ -237,14 +243,20 @@ mod tests {
     #[case::ungated_first("GWPCUI", None)]
     #[case::group_after_initialized(
         "GWICPU",
-        Some("Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a, want it after")
+        Some(
+            "Initialized=True of PodGang w-0 came before PodGroup w-0-w-0-a, want PodGroup \
+             w-0-w-0-a first"
+        )
     )]
     #[case::group_before_workload(
         "GPWCIU",
-        Some("PodGroup w-0-w-0-a came before Workload w-0, want it after")
+        Some("PodGroup w-0-w-0-a came before Workload w-0, want Workload w-0 first")
     )]
-    #[case::no_workload("GPCIU", Some("but Workload w-0 never did"))]
-    #[case::workload_before_gang("WGPCIU", Some("Workload w-0 came before PodGang w-0, want it after"))]
+    #[case::no_workload("GPCIU", Some("but Workload w-0 never was"))]
+    #[case::workload_before_gang(
+        "WGPCIU",
+        Some("Workload w-0 came before PodGang w-0, want PodGang w-0 first")
+    )]
     fn a_creation_out_of_order_is_a_violation(#[case] steps: &str, #[case] broken: Option<&str>) {
         assert_ruling(creation(&story(steps), &gangs()), broken);
     }

@@ -66,7 +66,7 @@ pub fn in_one_domain<'a>(
     }
     let names: Vec<_> = domains.into_iter().map(|domain| domain.unwrap_or("none")).collect();
     let message = format!(
-        "the pods of {whose} were bound in {} domains of {key}, want 1: {}",
+        "the pods of {whose} were bound in {} domains of {key} ({}), want 1",
         names.len(),
         names.join(", ")
     );
@@ -142,7 +142,7 @@ pub fn together(
         count => {
             let names: Vec<_> = domains.into_iter().collect();
             let message =
-                format!("the pods of {whose} are in {count} domains of {key}, want 1: {}", names.join(", "));
+                format!("the pods of {whose} are in {count} domains of {key} ({}), want 1", names.join(", "));
             let found = violation(SEVERAL_DOMAINS, message);
             let shown = |found: Violation, pod: &Pod<'_>| {
                 found.shown_by_object(format!("on Node {}", pod.node().unwrap_or_default()), pod.0)
@@ -242,12 +242,12 @@ mod tests {
         assert_eq!(clique_in_one_domain(&packed, "a", KEY), Ok(()));
         insta::assert_snapshot!(
             message(gang_in_one_domain(&packed, "g-0", KEY)),
-            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack, want 1: ns-a, ns-b"
+            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack (ns-a, ns-b), want 1"
         );
         let nowhere = history(&[("a", "4")]);
         insta::assert_snapshot!(
             message(clique_in_one_domain(&nowhere, "a", KEY)),
-            @"the pods of a were bound in 1 domains of topology.kubernetes.io/rack, want 1: none"
+            @"the pods of a were bound in 1 domains of topology.kubernetes.io/rack (none), want 1"
         );
         assert!(matches!(gang_in_one_domain(&history(&[]), "g-0", KEY), Err(Broken::NotReached(_))));
     }
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 1)])], KEY), Ok(()));
         insta::assert_snapshot!(
             message(replicas_in_one_domain(&apart, &[gang(vec![group("a", 0), group("b", 0)])], KEY)),
-            @"the pods of replica 0 of scaling group g-0-sg were bound in 2 domains of topology.kubernetes.io/rack, want 1: ns-a, ns-b"
+            @"the pods of replica 0 of scaling group g-0-sg were bound in 2 domains of topology.kubernetes.io/rack (ns-a, ns-b), want 1"
         );
         assert!(matches!(
             replicas_in_one_domain(&apart, &[gang(Vec::new())], KEY),
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!(set_replicas_in_one_domain(&story("2"), &gangs, KEY), Ok(()));
         insta::assert_snapshot!(
             message(set_replicas_in_one_domain(&story("3"), &gangs, KEY)),
-            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack, want 1: ns-a, ns-b"
+            @"the pods of g-0 were bound in 2 domains of topology.kubernetes.io/rack (ns-a, ns-b), want 1"
         );
         let none = set_replicas_in_one_domain(&Story::flat().end(), &gangs, KEY);
         assert!(matches!(none, Err(Broken::NotReached(_))));

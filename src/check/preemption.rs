@@ -138,7 +138,7 @@ impl<'a> Victim<'a> {
             let is_gated = version.pod().gates().contains(&names::GATE);
             if created.insert(version.uid()) && !is_gated {
                 let message =
-                    format!("Pod {name}, which replaces an evicted one, was created without a gate");
+                    format!("Pod {name}, which replaces an evicted pod, was created without a gate");
                 violations.push(violation(REPLACEMENT_CREATED_UNGATED, message).shown_by("created", version));
                 released.insert(version.uid());
             }
@@ -176,8 +176,10 @@ impl<'a> Victim<'a> {
             if version.pod().node().is_some() {
                 bound.insert(version.uid());
             } else if is_deleted && !bound.contains(version.uid()) && deleted.insert(version.uid()) {
-                let message =
-                    format!("Pod {} was deleted while it waited in place of an evicted one", version.name());
+                let message = format!(
+                    "Pod {}, which replaced an evicted pod, was deleted while it waited",
+                    version.name()
+                );
                 violations.push(violation(REPLACEMENT_DELETED, message).shown_by("deleted", version));
             }
         }
@@ -200,7 +202,7 @@ impl<'a> Victim<'a> {
         let live = self.history.before(until);
         none(report_of_eviction(&live, set, &self.units).map(|found| {
             let message =
-                format!("a condition reports an eviction although PodCliqueSet {set} is bound whole");
+                format!("a condition reports an eviction although PodCliqueSet {set} is fully bound");
             violation(EVICTION_WRONGLY_REPORTED, message).shown_by_object("reports it", found)
         }))
     }
@@ -216,7 +218,7 @@ pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling
     let lost: Vec<_> = victims.iter().filter_map(|victim| victim.lost(until).into_iter().next()).collect();
     ensure(lost.len() <= needed, || {
         let message = format!(
-            "{} gangs were evicted, and the preemptor's minimum needs the room of {needed}",
+            "{} gangs were evicted, want at most {needed}, whose room is enough for the preemptor's minimum",
             lost.len()
         );
         let found = violation(EVICTED_FOR_SURPLUS, message);

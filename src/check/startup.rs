@@ -203,8 +203,12 @@ pub fn minimal_permissions(mark: &Mark) -> Ruling {
             && within("verbs", &["get", "list", "watch"])
     };
     let surplus = own.iter().filter(|rule| !is_to_see_pods(rule));
-    let surplus =
-        surplus.map(|rule| format!("{} on {} of {}", rule["verbs"], rule["resources"], rule["apiGroups"]));
+    let surplus = surplus.map(|rule| {
+        format!(
+            "may {} {} of API groups {}, want only to get, list and watch pods",
+            rule["verbs"], rule["resources"], rule["apiGroups"]
+        )
+    });
     let may = |verb: &str| {
         own.iter().any(|rule| {
             list(&rule["verbs"]).contains(&json!(verb)) && list(&rule["resources"]).contains(&json!("pods"))
@@ -215,13 +219,13 @@ pub fn minimal_permissions(mark: &Mark) -> Ruling {
     };
     let elsewhere = list(&mark.detail["elsewhere"]).iter();
     let elsewhere = elsewhere.filter(|rule| has(rule, "apiGroups", "") && has(rule, "resources", "pods"));
-    let elsewhere = elsewhere.map(|rule| format!("{} on pods of other namespaces", rule["verbs"]));
+    let elsewhere = elsewhere.map(|rule| format!("may {} pods of other namespaces", rule["verbs"]));
     let missing = ["get", "list", "watch"]
         .into_iter()
         .filter(|verb| !may(verb))
-        .map(|verb| format!("no {verb} on pods"));
+        .map(|verb| format!("may not {verb} pods"));
     none(surplus.chain(elsewhere).chain(missing).map(|fault| {
-        violation(WRONG_PERMISSIONS, format!("ServiceAccount {} has {fault}", text(&mark.detail["account"])))
+        violation(WRONG_PERMISSIONS, format!("ServiceAccount {} {fault}", text(&mark.detail["account"])))
     }))
 }
 

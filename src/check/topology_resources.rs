@@ -70,7 +70,10 @@ pub fn reports_out_of_sync(history: &History, live: &Live, binding: &str) -> Rul
     })?;
     let has_reason = entry["message"].as_str().is_some_and(|message| !message.is_empty());
     ensure(has_reason, || {
-        wrong("the message does not report why the topology resource does not match its binding")
+        wrong(
+            "the message of the status entry does not report why the topology resource does not match its \
+             binding",
+        )
     })?;
     let drift = condition(found, names::TOPOLOGY_DRIFT);
     let is_reported = drift.is_some_and(|drift| drift["status"] != "False");
@@ -89,8 +92,11 @@ pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling 
     };
     let is_named = entry["message"].as_str().is_some_and(|message| message.contains(reference));
     ensure(is_named, || {
-        violation(REFERENCE_NOT_NAMED, format!("the message does not name {reference}: {entry}"))
-            .shown_by_object("the binding", found)
+        violation(
+            REFERENCE_NOT_NAMED,
+            format!("the message of the status entry does not name {reference}: {entry}"),
+        )
+        .shown_by_object("the binding", found)
     })
 }
 
@@ -287,7 +293,7 @@ mod tests {
 
     #[rstest]
     #[case::named("Topology \"site\" not found", "satisfied")]
-    #[case::unnamed("not found", "the message does not name site")]
+    #[case::unnamed("not found", "the message of the status entry does not name site")]
     fn a_message_that_does_not_name_the_reference_is_a_violation(
         #[case] reported: &str,
         #[case] wanted: &str,

@@ -143,7 +143,7 @@ mod tests {
         let passed = at(&all, SharedMark::SchedulerPassed.into());
         let early = running("waits-for-gpus-0-worker-0", "waits-for-gpus-0", "waits-for-gpus-0-worker", "n");
         all.insert(passed, Step::Object(early));
-        assert!(message(ruling(all)).contains("want 0 because it did not fit"));
+        assert!(message(ruling(all)).contains("want 0 because the pods did not all fit"));
     }
 
     #[test]

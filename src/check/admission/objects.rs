@@ -29,7 +29,12 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
         violations.extend(left.filter(|version| version.change == Change::Added).map(|version| {
             violation(
                 CREATED_THOUGH_REFUSED,
-                format!("{}: refused, but {} {} was created", attempt.title, version.kind(), version.name()),
+                format!(
+                    "{}: the request was refused, but {} {} was created",
+                    attempt.title,
+                    version.kind(),
+                    version.name()
+                ),
             )
             .shown_by("created", version)
         }));
@@ -54,22 +59,33 @@ pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     let (old, now) = (objects(&before, pcs), objects(&end, pcs));
     let deleted_or_changed = old.iter().filter_map(|(uid, object)| match now.get(uid) {
         None => Some(
-            violation(REMOVED_THOUGH_REFUSED, "an object was deleted after a refused update")
-                .shown_by_object("before", object),
+            violation(
+                REMOVED_THOUGH_REFUSED,
+                format!("{} was deleted after a refused update", named(object)),
+            )
+            .shown_by_object("before", object),
         ),
         Some(now) if now["spec"] != object["spec"] => Some(
-            violation(CHANGED_THOUGH_REFUSED, "the spec of an object was changed after a refused update")
-                .shown_by_object("before", object)
-                .shown_by_object("after", now),
+            violation(
+                CHANGED_THOUGH_REFUSED,
+                format!("the spec of {} was changed after a refused update", named(object)),
+            )
+            .shown_by_object("before", object)
+            .shown_by_object("after", now),
         ),
         Some(_) => None,
     });
     let new = now.iter().filter(|(uid, _)| !old.contains_key(*uid));
     let new = new.map(|(_, object)| {
-        violation(CREATED_THOUGH_REFUSED, "an object was created after a refused update")
+        violation(CREATED_THOUGH_REFUSED, format!("{} was created after a refused update", named(object)))
             .shown_by_object("new", object)
     });
     none(deleted_or_changed.chain(new))
+}
+
+fn named(object: &Value) -> String {
+    let version = Version::of(object);
+    format!("{} {}", version.kind(), version.name())
 }
 
 pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {

@@ -39,8 +39,9 @@ pub fn was_refused(history: &History, attempt: &Attempt) -> bool {
 pub(super) fn reply_to(history: &History, attempt: &Attempt) -> Result<Reply, Broken> {
     let sent =
         history.marks(SharedMark::Attempt).filter(|(_, mark)| mark.detail["title"] == attempt.title).last();
-    let (_, mark) =
-        sent.ok_or_else(|| Broken::NotReached(format!("the case did not send {:?}", attempt.title)))?;
+    let (_, mark) = sent.ok_or_else(|| {
+        Broken::NotReached(format!("the case did not send the request {:?}", attempt.title))
+    })?;
     serde_json::from_value(mark.detail["reply"].clone()).map_err(|error| {
         Broken::NotReached(format!(
             "the recorded response to {} cannot be read: {error}",

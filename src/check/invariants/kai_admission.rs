@@ -20,7 +20,7 @@ pub(super) fn admits(course: &Course<'_>) -> Ruling {
     none(written.filter(|version| version.change != Change::Deleted).filter_map(|version| {
         let is_new = seen.insert(version.uid());
         let rule = refusal(&version.object["spec"], is_new)?;
-        let message = format!("PodGroup {} would be refused by KAI's webhook: {}", version.name(), rule);
+        let message = format!("KAI's webhook would refuse PodGroup {}: {}", version.name(), rule);
         Some(violation(REFUSED, message).shown_by("observed", *version))
     }))
 }

@@ -135,7 +135,7 @@ pub(super) fn names_its_gang(course: &Course<'_>) -> Ruling {
         let found = pod.pod_gang().unwrap_or("none");
         let (label, gang) = (names::POD_GANG, first.name());
         let message = format!(
-            "label {label} of Pod {} is {found}, want {gang}: this PodGang lists its PodClique",
+            "label {label} of Pod {} is {found}, want {gang}: that PodGang lists the pod's PodClique",
             pod.name()
         );
         let found = violation(NAMES_ANOTHER_GANG, message);

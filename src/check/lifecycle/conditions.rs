@@ -96,7 +96,7 @@ pub fn no_write_loops(history: &History, from: usize, until: usize) -> Ruling {
     let mut often = writes.into_values().filter_map(|versions| {
         let pair = versions.windows(2).find(|pair| pair[1].at.duration_since(pair[0].at) < ONCE_IN)?;
         let message = format!(
-            "{} {} was written {} times while idle, want no repeated writes",
+            "{} {} was written {} times while the operator was idle, want no repeated writes",
             pair[0].kind(),
             pair[0].name(),
             versions.len()

@@ -48,7 +48,7 @@ pub fn is_no_breach(live: &Live, (kind, name): (&str, &str), set: &str) -> Rulin
     ensure(breached.is_none_or(|breached| breached["status"] != "True"), || {
         let reported = violation(
             IDLE_REPORTED_AS_BREACHED,
-            format!("{kind} {name}: MinAvailableBreached is True although it is scaled to 0"),
+            format!("{kind} {name} is scaled to 0, but its condition MinAvailableBreached is True"),
         );
         found.into_iter().fold(reported, |reported, found| reported.shown_by_object("its status", found))
     })?;
@@ -69,7 +69,7 @@ pub fn has_returned(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
         let wanted: Vec<_> =
             gang.groups.iter().map(|group| (group.clique.as_str(), Some(group.min))).collect();
         (listed != wanted).then(|| {
-            let message = format!("PodGang {} lists {listed:?}, want {wanted:?}", gang.name);
+            let message = format!("PodGang {} lists podgroups {listed:?}, want {wanted:?}", gang.name);
             let listed_wrongly = violation(WRONG_PODGROUPS, message);
             found.into_iter().fold(listed_wrongly, |shown, found| shown.shown_by_object("observed", found))
         })

@@ -132,12 +132,16 @@ pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
         version.change != Change::Deleted && !conditions_with(version.object, gang, &words).is_empty()
     });
     if !is_reported && history.last_at().duration_since(since.at) <= patience {
-        return Err(Broken::NotReached(format!("the PodGang was not observed for {} s", patience.as_secs())));
+        return Err(Broken::NotReached(format!(
+            "PodGang {} was not observed for {} s",
+            gang.name,
+            patience.as_secs()
+        )));
     }
     ensure(is_reported, || {
         let what = match why {
-            Why::Base(base) => format!("that it waits for its base PodGang {base}"),
-            Why::Scheduler => "the scheduler's message about it".to_owned(),
+            Why::Base(base) => format!("that the PodGang waits for its base PodGang {base}"),
+            Why::Scheduler => "the scheduler's message about the PodGang".to_owned(),
             Why::Refused(words) => format!("that its pods are refused: {words:?}"),
             Why::Lack(words) => format!("what its pods lack: {}", words.join(" or ")),
             Why::Gate { pod, gate } => format!("that Pod {pod} has the scheduling gate {gate}"),
@@ -169,7 +173,11 @@ fn no_longer_reported(history: &History, gang: &Gang, words: &Words, ended: usiz
         .flat_map(|object| conditions_with(object, gang, words).into_iter().map(move |found| (object, found)))
         .collect();
     if !left.is_empty() && at.is_none() {
-        return Err(Broken::NotReached(format!("the PodGang was not observed for {} s", patience.as_secs())));
+        return Err(Broken::NotReached(format!(
+            "PodGang {} was not observed for {} s",
+            gang.name,
+            patience.as_secs()
+        )));
     }
     crate::none(left.into_iter().map(|(object, found)| {
         let reporter = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
@@ -228,7 +236,7 @@ pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
     ensure(longest(later) >= longest(earlier) * 2, || {
         let seconds: Vec<_> = pauses.iter().map(|pause| format!("{:.2}", pause.as_secs_f64())).collect();
         let message = format!(
-            "a failing request was retried after pauses of {} s, want growing pauses",
+            "the operator retried a failing request after pauses of {} s, want growing pauses",
             seconds.join(", ")
         );
         violation(PAUSES_DO_NOT_GROW, message)

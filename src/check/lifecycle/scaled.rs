@@ -223,7 +223,8 @@ fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usi
     let kept = before.pods().filter(of_group).filter(|pod| !is_beyond(group, size, *pod));
     let lost = kept.filter(|pod| !after.pods().any(|now| now.uid() == pod.uid() && is_live(now)));
     none(lost.map(|pod| {
-        let message = format!("Pod {} was deleted, but scaling group {group} keeps its replica", pod.name());
+        let message =
+            format!("Pod {} was deleted, but scaling group {group} keeps the replica of the pod", pod.name());
         violation(WRONG_REPLICA_DELETED, message).shown_by_object("before", pod.0)
     }))
 }

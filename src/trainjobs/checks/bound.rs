@@ -70,9 +70,8 @@ pub(crate) fn reports_why_pending(history: &History, name: &str) -> Ruling {
             all.any(|condition| expectations.is_refusal(condition) && has_message(condition))
         });
     ensure(is_reported, || {
-        let message = format!(
-            "TrainJob {name}: no condition of a pod or gang resource ever reported why it is not bound"
-        );
+        let message =
+            format!("no condition of a pod or gang resource reported why TrainJob {name} is not bound");
         violation(SILENT_ABOUT_PENDING, message)
     })
 }

@@ -131,7 +131,8 @@ fn wrong_condition(
     }
     let short = unhealthy_member(&census, group)?;
     let message = format!(
-        "condition {TYPE} of scaling group {} ended while PodClique {short} was below its minAvailable",
+        "condition {TYPE} of scaling group {} was no longer True while PodClique {short} was below its \
+         minAvailable",
         group.name
     );
     Some(violation(REPORTED_OVER_EARLY, message).shown_by("ended", off))
@@ -172,7 +173,7 @@ fn wrong_available_replicas(
         return None;
     }
     let message = format!(
-        "PodCliqueSet {} reported {before} available replicas while one was gang-terminated",
+        "PodCliqueSet {} reported {before} available replicas while one of them was gang-terminated",
         replica.set
     );
     Some(violation(NOT_REPORTED, message).shown_by("first deletion", started))

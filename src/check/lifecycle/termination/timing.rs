@@ -70,8 +70,10 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
     let missing = without_effect.filter_map(|breach| {
         let lasted = breach.until.map_or(last, |until| until.at).duration_since(breach.since.at);
         (lasted > delay.saturating_add(patience(history))).then(|| {
-            let message =
-                format!("{scope} was breached for {} s but was not gang-terminated", lasted.as_secs());
+            let message = format!(
+                "{scope} was not gang-terminated although its minAvailable was breached for {} s",
+                lasted.as_secs()
+            );
             violation(NOT_TERMINATED, message).shown_by("breached since", breach.since)
         })
     });

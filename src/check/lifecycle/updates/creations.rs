@@ -93,7 +93,8 @@ pub fn restored_from_old_template(history: &History, set: &str) -> Ruling {
     none([first].into_iter().chain(checked).filter(|found| !found.is_restored()).map(|found| {
         let (lost, created) = (found.lost.name(), found.created.name());
         let message = format!(
-            "Pod {created} replaced Pod {lost} before the update step of its replica, want the old template"
+            "Pod {created} replaced Pod {lost} before the update step of its replica, want a pod of the old \
+             template"
         );
         violation(NOT_RESTORED_FROM_OLD_TEMPLATE, message).shown_by("created", found.created)
     }))
@@ -195,7 +196,7 @@ pub fn no_excess_pods_created(history: &History, set: &str) -> Ruling {
         let size = sizes.get(clique).and_then(|sizes| largest(sizes, version.at, patience(history)));
         if let Some(size) = size.filter(|size| existing > *size) {
             let message = format!(
-                "Pod {} is one of {existing} pods of PodClique {clique}, want {size}",
+                "PodClique {clique} had {existing} pods when Pod {} was created, want at most {size}",
                 version.name()
             );
             violations.push(violation(TOO_MANY_PODS_CREATED, message).shown_by("created", version));

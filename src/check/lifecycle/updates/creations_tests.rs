@@ -15,7 +15,7 @@ use crate::message;
     "1a0",
     "2",
     0,
-    "Pod 1a0-new replaced Pod 1a0 before the update step of its replica, want the old template"
+    "Pod 1a0-new replaced Pod 1a0 before the update step of its replica, want a pod of the old template"
 )]
 #[case::replica_being_updated("0a0", "2", 0, "no pod was lost before the update step of its replica")]
 #[case::replica_already_reached("1a0", "2", 1, "no pod was lost before the update step of its replica")]

@@ -53,7 +53,7 @@ pub fn ended(history: &History, set: &str) -> Ruling {
     };
     let lack = lacks(&live, set).or_else(|| {
         let is_stale = hash(end).is_none() || hash(before_change.object) == hash(end);
-        is_stale.then(|| "currentGenerationHash did not change".to_owned())
+        is_stale.then(|| "currentGenerationHash of the PodCliqueSet did not change".to_owned())
     });
     let of_cliques = live.of("PodClique").filter(|found| found["metadata"]["labels"][names::PART_OF] == set);
     let lack = lack.or_else(|| {
@@ -63,7 +63,7 @@ pub fn ended(history: &History, set: &str) -> Ruling {
         });
         others.next().map(|found| {
             format!(
-                "PodClique {} reports another currentPodCliqueSetGenerationHash",
+                "currentPodCliqueSetGenerationHash of PodClique {} differs from the hash of the PodCliqueSet",
                 text(&found["metadata"]["name"])
             )
         })
@@ -111,7 +111,10 @@ pub fn ended_at_once(history: &History, set: &str) -> Ruling {
         versions.find(|version| !version.object["status"]["updateProgress"]["updateEndedAt"].is_null());
     let after = ended.map(|ended| ended.at.duration_since(change.at));
     ensure(after.is_some_and(|after| after <= patience(history)), || {
-        let message = format!("the update of PodCliqueSet {set} was not reported as ended at once");
+        let message = format!(
+            "the status of PodCliqueSet {set} did not report the end of the update within {} s",
+            patience(history).as_secs()
+        );
         violation(NOT_ENDED, message).shown_by("template changed", change)
     })
 }

@@ -24,7 +24,7 @@ fn the_end_is_reported_when_every_pod_is_new_and_ready() {
     same["currentGenerationHash"] = json!("1");
     assert!(
         message(ended(&all_replaced().modified(pcs(1, "2", same)).end(), "w"))
-            .contains("currentGenerationHash did not change")
+            .contains("currentGenerationHash of the PodCliqueSet did not change")
     );
     let unchanged = Story::flat().added(pcs(1, "1", ended_status(1))).added(pod("0a0", "1", false)).end();
     assert!(matches!(ended(&unchanged, "w"), Err(Broken::NotReached(_))), "the templates never changed");
@@ -34,7 +34,7 @@ fn the_end_is_reported_when_every_pod_is_new_and_ready() {
 fn an_update_ends_at_once_with_on_delete() {
     assert_eq!(ended_at_once(&changed_on_delete(ended_status(0)).end(), "w"), Ok(()));
     let open = changed_on_delete(updating(0)).end();
-    assert!(message(ended_at_once(&open, "w")).contains("not reported as ended at once"));
+    assert!(message(ended_at_once(&open, "w")).contains("did not report the end of the update within"));
 }
 
 #[test]

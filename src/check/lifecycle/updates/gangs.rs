@@ -37,7 +37,7 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
         if after.get("PodGang", name).is_none_or(|now| now["metadata"]["uid"] != gang["metadata"]["uid"]) {
             violations.push(changed("was deleted or created again", gang));
         } else if versions.any(|version| minimums(version.object) != minimums(gang)) {
-            violations.push(changed("has other minReplicas", gang));
+            violations.push(changed("has other minReplicas than before the update", gang));
         }
         if !survived.contains(name) {
             continue;
@@ -55,7 +55,7 @@ pub fn gangs_stay(history: &History, set: &str) -> Ruling {
             match found.filter(|now| same(now)) {
                 None => violations.push(changed("was deleted or created again", resource)),
                 Some(now) if expectations.size(now) != expectations.size(resource) => {
-                    violations.push(changed("has another size", resource));
+                    violations.push(changed("has another size than before the update", resource));
                 }
                 Some(_) => {}
             }
@@ -92,12 +92,15 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
                 }
                 let early = now.difference(&old).find(|pod| !created.contains(*pod));
                 let early =
-                    early.map(|pod| format!("PodGang {name} referred to Pod {pod} before it existed"));
+                    early.map(|pod| format!("PodGang {name} referred to Pod {pod} before the pod existed"));
                 let is_late =
                     |deletion: &Version<'_>| version.at.duration_since(deletion.at) > patience(history);
                 let late = old.iter().find(|pod| deleted.get(*pod).is_some_and(is_late));
                 let late = late.map(|pod| {
-                    format!("PodGang {name} still referred to Pod {pod} long after it was deleted")
+                    format!(
+                        "PodGang {name} still referred to Pod {pod} more than {} s after the pod was deleted",
+                        patience(history).as_secs()
+                    )
                 });
                 let found = early.into_iter().chain(late);
                 violations.extend(

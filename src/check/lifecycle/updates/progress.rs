@@ -78,8 +78,9 @@ fn clique_faults(state: &State<'_>, version: Version<'_>, own: Option<&BTreeSet<
     let completed: Vec<_> = list(&selected["completed"]).iter().filter_map(Value::as_str).collect();
     let all = completed.iter().copied().chain(selected["current"].as_str().filter(|name| !name.is_empty()));
     let unknown = all.clone().find(|name| !own.is_some_and(|own| own.contains(name)));
-    let unknown = unknown
-        .map(|name| format!("readyPodsSelectedToUpdate names {name}, which was never one of its pods"));
+    let unknown = unknown.map(|name| {
+        format!("readyPodsSelectedToUpdate names Pod {name}, which never belonged to the PodClique")
+    });
     let pods = state.pods_of(version.name());
     let kept = completed.iter().find(|name| pods.iter().any(|pod| pod.name() == **name));
     let kept = kept.map(|name| format!("Pod {name} is reported as completed but still exists"));

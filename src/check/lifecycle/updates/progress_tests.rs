@@ -21,7 +21,7 @@ fn a_clique_reports_the_pods_that_were_replaced() {
         message(progress_is_correct(&story.end(), "w"))
     };
     assert!(wrong(2, Value::Null).contains("updatedReplicas is 2, want at most 1"));
-    assert!(wrong(1, json!({"current": "0b7"})).contains("0b7, which was never one of its pods"));
+    assert!(wrong(1, json!({"current": "0b7"})).contains("0b7, which never belonged to the PodClique"));
     assert!(
         wrong(1, json!({"current": "0a0", "completed": ["0a1"]})).contains("0a1 is reported as completed")
     );
