@@ -130,7 +130,7 @@ pub(super) fn logged_at_start(history: &History, missing: &str) -> Ruling {
     ensure(lines.iter().any(|line| contains(line, missing)), || {
         violation(
             NOT_SAID_AT_START,
-            format!("controller log: does not report that {missing} was missing at start"),
+            format!("the controller's log does not report that {missing} was missing at start"),
         )
     })
 }
@@ -141,7 +141,7 @@ pub(super) fn named_by_readiness(history: &History, missing: &str) -> Ruling {
     ensure(contains(readiness, missing), || {
         violation(
             READINESS_SILENT,
-            format!("controller readiness: {readiness}, want a message that names {missing}"),
+            format!("the controller reports the readiness {readiness}, want a message that names {missing}"),
         )
     })
 }

@@ -90,7 +90,7 @@ impl Variation {
     fn reply(&self, history: &History) -> Result<Reply, Broken> {
         let mut sent =
             history.marks(SharedMark::Attempt).filter(|(_, mark)| mark.detail["title"] == self.title);
-        let not_sent = || Broken::NotReached(format!("the case did not send {:?}", self.title));
+        let not_sent = || Broken::NotReached(format!("the case did not send the request {:?}", self.title));
         let (_, mark) = sent.next().ok_or_else(not_sent)?;
         serde_json::from_value(mark.detail["reply"].clone()).map_err(|_| not_sent())
     }

@@ -68,7 +68,7 @@ fn check(history: &History) -> Vec<Finding> {
         let attempts = TARGETS.len() * too_few(history.header.target).len() * 2;
         match history.marks(SEEN).count() {
             seen if seen == attempts => Ok(()),
-            seen => Err(Broken::NotReached(format!("{seen} of {attempts} attempts were made"))),
+            seen => Err(Broken::NotReached(format!("the case made {seen} of {attempts} attempts to scale"))),
         }
     })]
 }

@@ -106,7 +106,7 @@ fn has_converged(history: &History, until: usize, set: &str) -> Ruling {
 fn nothing_is_missing(live: &Live, set: &str, all: &[Gang]) -> Ruling {
     none(
         convergence::lacks(live, set, all).map(|lack| {
-            violation(NOT_CONVERGED, format!("PodCliqueSet {set}: has not converged, want {lack}"))
+            violation(NOT_CONVERGED, format!("PodCliqueSet {set} has not converged, want {lack}"))
         }),
     )
 }

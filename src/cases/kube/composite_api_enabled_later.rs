@@ -74,13 +74,13 @@ fn is_flat(live: &Live, pod_gang: &str) -> Ruling {
     let owner = owner.ok_or_else(|| Broken::NotReached(format!("PodGang {pod_gang} does not exist")))?;
     let owned_objects = |kind: &'static str| live.of(kind).filter(move |object| is_owned_by(object, owner));
     ensure(owned_objects("CompositePodGroup").next().is_none(), || {
-        violation(COMPOSITE_CREATED, format!("PodGang {pod_gang}: has a CompositePodGroup, want none"))
+        violation(COMPOSITE_CREATED, format!("PodGang {pod_gang} has a CompositePodGroup, want none"))
     })?;
     let groups: Vec<_> = owned_objects("PodGroup").map(|group| &group["spec"]).collect();
     ensure(groups.len() == 2, || {
         violation(
             WRONG_NUMBER_OF_GROUPS,
-            format!("PodGang {pod_gang}: has {} PodGroups, want 2", groups.len()),
+            format!("PodGang {pod_gang} has {} PodGroups, want 2", groups.len()),
         )
     })?;
     let is_flat_group = |spec: &&&Value| {
@@ -124,7 +124,7 @@ fn mapping_is_logged(history: &History) -> Ruling {
         line.as_str().is_some_and(|line| line.contains("v1beta1") && line.contains("PodGroup"))
     };
     ensure(lines.iter().any(names_both), || {
-        violation(MAPPING_NOT_LOGGED, "controller log: does not report the API and mapping of gangs")
+        violation(MAPPING_NOT_LOGGED, "the controller's log does not report the API and mapping of gangs")
     })
 }
 

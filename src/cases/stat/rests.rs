@@ -111,6 +111,8 @@ pub(super) fn all_reached(history: &History, rests: usize) -> Ruling {
     if reached == rests {
         Ok(())
     } else {
-        Err(Broken::NotReached(format!("{reached} of {rests} recounts were reached")))
+        Err(Broken::NotReached(format!(
+            "the case reached {reached} of {rests} points at which the status is checked"
+        )))
     }
 }

@@ -99,8 +99,9 @@ fn follows_the_change(history: &History) -> Ruling {
         })?;
         ensure(after <= SHORT + termination::patience(history), || {
             let message = format!(
-                "{scope} was terminated {} s after terminationDelay was cut to 2 s: too late",
-                after.as_secs()
+                "{scope} was terminated {} s after terminationDelay was cut to 2 s, want at most {} s",
+                after.as_secs(),
+                (SHORT + termination::patience(history)).as_secs()
             );
             violation(RECYCLED_LATE, message).shown_by("first deletion", termination.started)
         })?;

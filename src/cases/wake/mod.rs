@@ -176,7 +176,8 @@ fn is_bound_soon(history: &History, units: &[Unit], set: &str, ended: usize) -> 
 /// No pod was bound before the entry at which the reason for waiting ended.
 fn waiting(history: &History, set: &str) -> Result<(Vec<Unit>, usize), Broken> {
     let ended = history.marks(ENDED).find(|(_, mark)| mark.detail["set"] == set);
-    let not_reached = || Broken::NotReached(format!("the reason why PodCliqueSet {set} waits did not end"));
+    let not_reached =
+        || Broken::NotReached(format!("the case did not end the reason why PodCliqueSet {set} waits"));
     let (ended, _) = ended.ok_or_else(not_reached)?;
     let units = history.units(set)?;
     precondition(AON_02, binding::never(history, &units, Some(ended)))?;
