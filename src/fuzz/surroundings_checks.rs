@@ -33,7 +33,7 @@ pub(crate) fn answer(history: &History) -> Option<Reply> {
 }
 
 pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling {
-    let not_asked = || Broken::NotReached("admission was not asked".into());
+    let not_asked = || Broken::NotReached("the case sent no PodCliqueSet to admission".into());
     let reply = answer(history).ok_or_else(not_asked)?;
     match clause {
         "KUBE-22" | "KUBE-23" => priority(history, pcs, &reply),
@@ -44,7 +44,10 @@ pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling 
                 }))
             }
             Some(Refusal::SameName(parts)) => {
-                let message = format!("{} lead to objects of one name: {reply}", parts.join(" and "));
+                let message = format!(
+                    "the PodCliqueSet was admitted, but {} lead to objects of one name: {reply}",
+                    parts.join(" and ")
+                );
                 Err(violation(COLLISION_ADMITTED, message).into())
             }
             _ => Err(Broken::NotAsked("no PodCliqueSet was refused for names that collide".into())),
@@ -55,11 +58,9 @@ pub(crate) fn admission(history: &History, pcs: &Value, clause: &str) -> Ruling 
             let deleted = history.marks(SharedMark::Deleted).next();
             let end = deleted.map_or(history.entries.len(), |(index, _)| index);
             let lacking = cliques_lacking_pods(&history.before(end), &expect::gangs(pcs));
-            none(
-                lacking.into_iter().map(|lack| {
-                    violation(PODS_MISSING, format!("PodCliqueSet admitted, but {lack}: {reply}"))
-                }),
-            )
+            none(lacking.into_iter().map(|lack| {
+                violation(PODS_MISSING, format!("the PodCliqueSet was admitted, but {lack}: {reply}"))
+            }))
         }
     }
 }
