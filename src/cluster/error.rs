@@ -21,7 +21,7 @@ pub enum ClusterError {
     NotOurs { name: String },
     #[error("{0}: another client overwrote it, so the case decides no clause; run it again")]
     Overwritten(String),
-    #[error("{wanted} nodes are needed, {existing} exist")]
+    #[error("a case needs {wanted} nodes, only {existing} can be leased: add nodes, or skip the case")]
     TooFewNodes { wanted: usize, existing: usize },
     #[error(
         "--nodes-where {selector}: {labelled} nodes have the label, {usable} of them are Ready, not cordoned and not \
@@ -32,13 +32,13 @@ pub enum ClusterError {
         "another run, in namespace {namespace}, leases the nodes with {label}: wait until it ends, or label other nodes for this run"
     )]
     NodesLeased { label: String, namespace: String },
-    #[error("{what} was deleted by another client")]
+    #[error("another client deleted {what}: run again")]
     Deleted { what: String },
     #[error(
         "ConfigMap {namespace}/{name} is not a valid index of results: another version of the suite wrote it; use that version"
     )]
     Results { namespace: String, name: String },
-    #[error("pool {pool} has not reserved enough nodes")]
+    #[error("the case adds more nodes to pool {pool} than the pool has reserved")]
     NotReserved { pool: String },
     #[error("the cluster is not {needed}")]
     OtherProvider { needed: &'static str },
@@ -69,13 +69,13 @@ pub enum ClusterError {
     NoScheduler { backend: String, source: SchedulerFailure },
     #[error("{kubeconfig}: {source}; pass the kubeconfig of a running cluster")]
     Kubeconfig { kubeconfig: String, source: Box<kube::config::KubeconfigError> },
-    #[error("the service account of this pod: {source}")]
+    #[error("cannot read the service account of this pod: {source}; mount its token into the pod")]
     ServiceAccount { source: Box<kube::config::InClusterError> },
     #[error("{access}: {server} {reason}\n{advice}")]
     Unreachable { access: String, server: String, reason: String, advice: String },
     #[error("kind configuration: {0}")]
     KindConfig(#[from] KindConfigError),
-    #[error("{url}: {source}")]
+    #[error("invalid address {url}: {source}")]
     Address { url: String, source: http::uri::InvalidUri },
     #[error(
         "the API server returned {object} for label {label}, which the object does not have: nothing is removed"
@@ -83,7 +83,7 @@ pub enum ClusterError {
     Unlabelled { object: String, label: String },
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
-    #[error("watching {what}: {source}")]
+    #[error("failed to watch {what}: {source}")]
     Watch { what: String, source: Box<kube::runtime::wait::Error> },
     /// The error of a recorded run, of which the record has only the text.
     #[error("{0}")]
@@ -100,9 +100,9 @@ pub enum ClusterError {
         /// Each as `VERB RESOURCE.GROUP`.
         missing: Vec<String>,
     },
-    #[error("a defect of the suite: {what} panicked: {message}")]
+    #[error("a defect of the suite: {what} panicked: {message}; open an issue with this message")]
     Defect { what: &'static str, message: String },
-    #[error("{action}: {source}")]
+    #[error("cannot {action}: {source}")]
     Api { action: String, source: Box<kube::Error> },
     #[error("the run was interrupted")]
     Interrupted,

@@ -76,9 +76,9 @@ impl NodeState {
         compare(&mut lines, "annotation", &self.annotations, &now.annotations, is_ignored);
         if self.cordoned != now.cordoned {
             lines.push(if now.cordoned {
-                "it is cordoned".into()
+                "the node is cordoned".into()
             } else {
-                "it is not cordoned any more".into()
+                "the node is no longer cordoned".into()
             });
         }
         let taints =
@@ -137,10 +137,10 @@ fn compare(
     let keys: BTreeSet<_> = was.keys().chain(now.keys()).collect();
     for key in keys.into_iter().filter(|key| !is_ignored(key)) {
         match (was.get(key), now.get(key)) {
-            (Some(was), None) => lines.push(format!("{what} {key} is missing, it was {was:?}")),
-            (None, Some(now)) => lines.push(format!("{what} {key} is {now:?}, it did not exist")),
+            (Some(was), None) => lines.push(format!("{what} {key} is missing, want {was:?}")),
+            (None, Some(now)) => lines.push(format!("{what} {key} is {now:?}, want it absent")),
             (Some(was), Some(now)) if was != now => {
-                lines.push(format!("{what} {key} is {now:?}, it was {was:?}"))
+                lines.push(format!("{what} {key} is {now:?}, want {was:?}"))
             }
             _ => {}
         }
@@ -194,22 +194,28 @@ pub(crate) mod tests {
     #[case::cordon(json!({"spec": {"unschedulable": true}}), "it is cordoned")]
     #[case::taint(
         json!({"spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}, {"key": "new", "effect": "NoExecute"}]}}),
-        "taint new=:NoExecute is \"set\", it did not exist"
+        "taint new=:NoExecute is \"set\", want it absent"
     )]
-    #[case::lost_taint(json!({"spec": {"taints": []}}), "taint team=blue:NoSchedule is missing, it was \"set\"")]
-    #[case::label(json!({"metadata": {"labels": {"changed": "b"}}}), "label changed is \"b\", it was \"a\"")]
-    #[case::annotation(json!({"metadata": {"annotations": {"more": "b"}}}), "annotation more is \"b\", it did not exist")]
+    #[case::lost_taint(
+        json!({"spec": {"taints": []}}),
+        "taint team=blue:NoSchedule is missing, want \"set\""
+    )]
+    #[case::label(json!({"metadata": {"labels": {"changed": "b"}}}), "label changed is \"b\", want \"a\"")]
+    #[case::annotation(
+        json!({"metadata": {"annotations": {"more": "b"}}}),
+        "annotation more is \"b\", want it absent"
+    )]
     #[case::capacity(
         json!({"status": {"capacity": {"example.com/fpga": "1"}}}),
-        "resource capacity example.com/fpga is \"1\", it did not exist"
+        "resource capacity example.com/fpga is \"1\", want it absent"
     )]
     #[case::devices(
         json!({"status": {"allocatable": {"nvidia.com/gpu": "7"}}}),
-        "resource allocatable nvidia.com/gpu is \"7\", it was \"8\""
+        "resource allocatable nvidia.com/gpu is \"7\", want \"8\""
     )]
     #[case::condition(
         json!({"status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}}),
-        "condition Ready is \"Unknown\", it was \"True\""
+        "condition Ready is \"Unknown\", want \"True\""
     )]
     fn a_changed_field_is_reported(#[case] change: Value, #[case] wanted: &str) {
         let changed = state(&patched(leased(), &change));

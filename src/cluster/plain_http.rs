@@ -12,7 +12,7 @@ pub enum NoAnswer {
     Failed(Box<kube::Error>),
     #[error("404: nothing is served at that path")]
     NotServed,
-    #[error("no answer")]
+    #[error("no response before the timeout")]
     Timeout,
 }
 

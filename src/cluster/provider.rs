@@ -98,7 +98,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
             Err(_) => Err(ClusterError::NotReady {
                 what: "the API server".into(),
                 seconds: 5,
-                last: "no answer".into(),
+                last: "no response".into(),
             }),
         }
     }

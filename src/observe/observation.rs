@@ -120,7 +120,7 @@ impl Observation {
         let answer = (self.answer)(history)?;
         if !self.answers.contains(&answer.word) {
             return Err(NoAnswer::Because(format!(
-                "a defect of the suite: {:?} is not a listed answer",
+                "a defect of the suite: {:?} is not a listed answer; open an issue with this message",
                 answer.word
             )));
         }

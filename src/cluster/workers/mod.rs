@@ -226,6 +226,10 @@ impl Drop for Returning<'_> {
         }
         self.to.size.send_modify(|size| *size = size.saturating_sub(self.left.len()));
         let nodes = self.left.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        tracing::warn!(nodes, left = self.to.size(), "nodes could not be restored and are no longer leased");
+        tracing::warn!(
+            nodes,
+            left = self.to.size(),
+            "failed to restore nodes; the run no longer leases them"
+        );
     }
 }

@@ -80,7 +80,10 @@ async fn a_reservation_fails_when_too_few_nodes_remain() {
     workers.reserve("ns", 2).await.unwrap();
     lease(&workers, "ns", 2);
     let (waits, _) = futures::join!(workers.reserve("next", 2), workers.release("ns"));
-    assert_eq!(waits.unwrap_err().to_string(), "2 nodes are needed, 0 exist");
+    assert_eq!(
+        waits.unwrap_err().to_string(),
+        "a case needs 2 nodes, only 0 can be leased: add nodes, or skip the case"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -444,7 +444,7 @@ mod tests {
         let result: Result<(), Stop> = caught("the case's driver", async { panic!("no {}", "way") }).await;
         assert_eq!(
             result.unwrap_err().to_string(),
-            "a defect of the suite: the case's driver panicked: no way"
+            "a defect of the suite: the case's driver panicked: no way; open an issue with this message"
         );
         assert!(caught("the case's driver", async { Ok(7) }).await.is_ok_and(|number| number == 7));
     }
