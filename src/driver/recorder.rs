@@ -150,7 +150,7 @@ impl Recorder {
     pub fn mark(&self, namespace: &str, name: impl Into<MarkName>, detail: Value) {
         let name = name.into().as_str();
         if !self.logs.mark(namespace, Mark { name: name.into(), detail }) {
-            tracing::debug!(namespace, name, "mark for a namespace that is not followed");
+            tracing::debug!(namespace, name, "mark for a namespace that the recorder does not watch");
         }
     }
 
@@ -163,7 +163,7 @@ impl Recorder {
     /// cluster-scoped objects. For other namespaces it never notifies.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
         self.logs.follow(namespace).unwrap_or_else(|| {
-            tracing::error!(namespace, "wait for a namespace that is not followed");
+            tracing::error!(namespace, "a case waits for a namespace that the recorder does not watch");
             watch::channel(0).1
         })
     }

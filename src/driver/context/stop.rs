@@ -113,7 +113,7 @@ pub enum Stop {
     /// [`Stop::breach`] returns the clause that the timeout violates.
     #[error("{0}")]
     Timeout(Box<Timeout>),
-    #[error("{action}: {reason}")]
+    #[error("cannot {action}: {reason}")]
     Refused { action: String, reason: String },
     #[error(transparent)]
     Cluster(#[from] ClusterError),

@@ -24,7 +24,7 @@ pub enum RecorderError {
         rights: Vec<String>,
         reason: String,
     },
-    #[error("{what} could not be listed and watched in {seconds} s: {last}")]
+    #[error("the recorder could not list and watch {what} within {seconds} s: {last}")]
     NotReady { what: String, seconds: u64, last: String },
     #[error("the watch of {kind} has been down for {seconds} s, after {failures} attempts: {last}")]
     Lost { kind: &'static str, seconds: u64, failures: u32, last: String },
@@ -127,7 +127,12 @@ impl Health {
             failures = trouble.failures;
             let is_notable = forbidden || trouble.since.elapsed() > LOGGED_AFTER;
             if is_notable && state.logged.len() < CAUSES && state.logged.insert(format!("{verb} {cause}")) {
-                tracing::warn!(kind = kind.name, verb, error = last, "failed to record this kind, retrying");
+                tracing::warn!(
+                    kind = kind.name,
+                    verb,
+                    error = last,
+                    "failed to list or watch a kind; the recorder retries"
+                );
             } else {
                 tracing::debug!(kind = kind.name, verb, error = last, "a watch failed, retrying");
             }
@@ -249,6 +254,6 @@ mod tests {
         health.record_success(&pod(), true);
         health.record_error(Kind::named("Node").unwrap(), "list", &api_error(503, "Overloaded"));
         let error = health.wait_until_watching(Duration::from_secs(7)).await.unwrap_err();
-        assert_eq!(error.to_string(), "Node could not be listed and watched in 7 s: Overloaded");
+        assert_eq!(error.to_string(), "the recorder could not list and watch Node within 7 s: Overloaded");
     }
 }

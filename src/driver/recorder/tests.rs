@@ -154,7 +154,7 @@ async fn a_transient_error_of_a_list_is_no_failure(#[case] lists: Vec<Answer>) {
 async fn a_kind_that_cannot_be_listed_is_named() {
     let server = Server::default().list("services", vec![refused(500, "InternalError")]);
     let error = Recorder::start(server.start().0, &BTreeSet::new(), &KINDS, LIMIT).await.err().unwrap();
-    assert_eq!(error.to_string(), "Service could not be listed and watched in 20 s: InternalError");
+    assert_eq!(error.to_string(), "the recorder could not list and watch Service within 20 s: InternalError");
 }
 
 #[tokio::test(start_paused = true)]

@@ -95,7 +95,11 @@ impl Watching {
                     pause(failures).await;
                 }
                 Resume::Relist(reason) => {
-                    tracing::warn!(kind = kind.name, reason, "the watch was lost, listing again");
+                    tracing::warn!(
+                        kind = kind.name,
+                        reason,
+                        "a watch was lost; the recorder lists the kind again"
+                    );
                     lost = Some(reason);
                 }
             }
