@@ -8,7 +8,7 @@ use crate::operator::OperatorError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    #[error("{flag} {}: it lacks {}", path.display(), missing.join("; "))]
+    #[error("{flag} {}: the folder lacks {}", path.display(), missing.join("; "))]
     ProgramFolder { flag: &'static str, path: PathBuf, missing: Vec<String> },
     #[error("{flag} {}: {source}", path.display())]
     NoProgramFolder { flag: &'static str, path: PathBuf, source: std::io::Error },

@@ -16,7 +16,7 @@ pub enum VersionError {
     #[error(transparent)]
     NoVersion(#[from] NoVersion),
     #[error(
-        "only these programs have other versions: {}; pass a path for others, src:DIR or chart:REF",
+        "version:V works only for {}; for other programs pass a path, src:DIR or chart:REF",
         known.join(", ")
     )]
     Program { known: Vec<&'static str> },
@@ -170,9 +170,9 @@ mod tests {
     #[rstest]
     #[case("kube-scheduler", "1.35.2", "no target for Kubernetes 1.35; known: 1.36, 1.37")]
     #[case("etcd", "latest", "expected a version such as 1.37.2")]
-    #[case("kai-scheduler", "0.17.0", "only these programs have other versions: etcd, kube-apiserver, ")]
-    #[case("jobset", "0.11.0", "only these programs have other versions")]
-    #[case("kubelet", "1.37.1", "only these programs have other versions")]
+    #[case("kai-scheduler", "0.17.0", "version:V works only for etcd, kube-apiserver, ")]
+    #[case("jobset", "0.11.0", "version:V works only for")]
+    #[case("kubelet", "1.37.1", "version:V works only for")]
     fn what_cannot_be_built_is_rejected(#[case] name: &str, #[case] version: &str, #[case] expected: &str) {
         let error = SelectedVersion::of(name, version).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

@@ -66,7 +66,10 @@ fn kai_source(cli: &Cli, main: &str) -> String {
 
 #[rstest::rstest]
 #[case::no_checkout("src:/", "/ is not a checkout of kubeflow/trainer: it lacks go.mod")]
-#[case::an_empty_folder("EMPTY", "it lacks a program trainer-controller-manager; a folder with crds/")]
+#[case::an_empty_folder(
+    "EMPTY",
+    "the folder lacks a program trainer-controller-manager; a folder with crds/"
+)]
 fn an_unusable_trainer_is_a_usage_error(#[case] source: &str, #[case] expected: &str) {
     let cli = Cli::new();
     let empty = cli.home.path().join("empty");
@@ -93,7 +96,7 @@ fn an_unusable_trainer_is_a_usage_error(#[case] source: &str, #[case] expected: 
 #[case::no_folder(&["--component", "kai-scheduler"], "expected NAME=PATH, NAME=src:DIR")]
 #[case::in_the_image_of_nodes(
     &["--component", "kube-scheduler=src:DIR", "--provider", "kind"],
-    "it cannot be deployed in a cluster: pass --provider local"
+    "the suite cannot deploy this program in a cluster: pass --provider local"
 )]
 fn an_unusable_working_tree_is_a_usage_error(#[case] flags: &[&str], #[case] expected: &str) {
     let cli = Cli::new();

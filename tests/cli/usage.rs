@@ -48,7 +48,7 @@ use crate::{Cli, stderr};
 #[case(&["run", "--provider", "kind", "--component", "volcano=chart:x@"], "expected CHART, CHART@VERSION or @VERSION")]
 #[case(&["run", "--component", "etcd=version:latest"], "expected a version such as 1.37.2")]
 #[case(&["run", "--component", "kube-scheduler=version:1.35.0"], "no target for Kubernetes 1.35; known: 1.36")]
-#[case(&["run", "--component", "kai-scheduler=version:0.17.0"], "only these programs have other versions: etcd, ")]
+#[case(&["run", "--component", "kai-scheduler=version:0.17.0"], "version:V works only for etcd, ")]
 #[case(&["run", "--component", "kube-apiserver=version:1.37.0"], "the cluster has Kubernetes 1.36: pass --kubernetes 1.37")]
 #[case(
     &["run", "--kubernetes", "all", "--component", "kube-apiserver=version:1.36.1"],

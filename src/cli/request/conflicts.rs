@@ -225,7 +225,7 @@ fn of_programs(request: &Request) -> Option<String> {
         let reason = match cluster.provider {
             ProviderName::Existing => "nothing is installed in your own cluster: install the scheduler there",
             ProviderName::Local | ProviderName::Kind => {
-                "it cannot be deployed in a cluster: pass --provider local"
+                "the suite cannot deploy this program in a cluster: pass --provider local"
             }
         };
         return Some(format!("--component {name}=src:DIR: {reason}"));

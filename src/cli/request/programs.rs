@@ -279,7 +279,7 @@ mod tests {
     #[rstest::rstest]
     #[case(&["etcd=version:latest"], "--component etcd=version:latest: expected a version such as 1.37.2")]
     #[case(&["kube-scheduler=version:1.35.0"], "no target for Kubernetes 1.35; known: 1.36, 1.37")]
-    #[case(&["kai-scheduler=version:0.17.0"], "only these programs have other versions: etcd, ")]
+    #[case(&["kai-scheduler=version:0.17.0"], "version:V works only for etcd, ")]
     #[case(&["vc-scheduler=version:1.14.1", "volcano=src:a"], "is given twice")]
     #[case(&["etcd=src:"], "expected PATH, src:DIR, version:V or chart:REF")]
     #[case(&["koord-scheduler=stock"], "its programs have no defaults that schedule gangs")]

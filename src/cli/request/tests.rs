@@ -73,7 +73,10 @@ fn an_option_overrides_a_setting(#[case] line: &str, #[case] strict: bool) {
 #[case("run --provider kind --set programs.offline=true", "kind builds and pulls images")]
 #[case("run --cluster dev --scheduler-config kube-scheduler=stock", "pass it to `cluster create`")]
 #[case("run --provider existing --component vc-scheduler=src:x", "install the scheduler there")]
-#[case("run --provider kind --component kube-scheduler=src:x", "it cannot be deployed in a cluster")]
+#[case(
+    "run --provider kind --component kube-scheduler=src:x",
+    "the suite cannot deploy this program in a cluster"
+)]
 #[case("run --component trainer-controller-manager=src:x", "only `trainjobs` runs the trainer")]
 #[case("run --hold-on-failure --retries 1", "--hold-on-failure keeps the first failure: omit --retries")]
 #[case("trainjobs --kubernetes all", "`trainjobs` runs on one version")]

@@ -64,9 +64,9 @@ async fn an_invalid_description_is_a_usage_error(#[case] more: &str, #[case] mes
 #[case("[1]\n", "expected one YAML document, a mapping")]
 #[case(&SMALL.replace("OperatorDescription", "Operator"), r#"kind: expected OperatorDescription, found "Operator""#)]
 #[case(&SMALL.replace("default-scheduler", "volcano"), "default-scheduler is missing")]
-#[case(&SMALL.replace("{logLine: started}", "{}"), "readiness: give either path or logLine")]
+#[case(&SMALL.replace("{logLine: started}", "{}"), "readiness: expected exactly one of path and logLine")]
 #[case(&SMALL.replace("name: mine", "name: My Operator"), "expected lower-case letters")]
-#[case(&SMALL.replace("program: ./mine\n", ""), "give either build or program")]
+#[case(&SMALL.replace("program: ./mine\n", ""), "expected exactly one of build and program")]
 fn an_invalid_document_is_an_error(#[case] text: &str, #[case] message: &str) {
     let error = Description::read(text, Path::new("/tmp/op.yaml"), None).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
@@ -149,8 +149,11 @@ async fn a_declaration_has_features_and_configuration() {
 }
 
 #[rstest]
-#[case("clusterAdmin: true\n", "identity: name the user who has the roles")]
-#[case("identity: {user: me}\nclusterAdmin: true\nroles: [{file: r}]\n", "either roles or clusterAdmin")]
+#[case("clusterAdmin: true\n", "identity is missing: name the user who has the roles")]
+#[case(
+    "identity: {user: me}\nclusterAdmin: true\nroles: [{file: r}]\n",
+    "roles and clusterAdmin: give only one of them"
+)]
 #[tokio::test]
 async fn contradictory_rights_are_an_error(#[case] more: &str, #[case] message: &str) {
     let (_folder, path) = described(more);

@@ -51,17 +51,17 @@ impl OperatorError {
 pub(super) enum InvalidDescription {
     #[error("name: {0:?}: expected lower-case letters, digits and '-'")]
     Name(String),
-    #[error("give either build or program")]
+    #[error("expected exactly one of build and program")]
     BuildOrProgram,
-    #[error("readiness: give either path or logLine")]
+    #[error("readiness: expected exactly one of path and logLine")]
     Readiness,
-    #[error("backends: default-scheduler is missing; every cluster has it")]
+    #[error("backends: default-scheduler is missing: add it, because every cluster has it")]
     NoDefaultScheduler,
     #[error("backends: {backend}: unknown gang scope {scope:?}")]
     GangScope { backend: String, scope: String },
-    #[error("give either roles or clusterAdmin")]
+    #[error("roles and clusterAdmin: give only one of them")]
     RolesOrClusterAdmin,
-    #[error("identity: name the user who has the roles")]
+    #[error("identity is missing: name the user who has the roles")]
     NoIdentity,
     #[error("{field}: {source}")]
     Placeholder { field: &'static str, source: UnknownPlaceholder },

@@ -38,7 +38,7 @@ enum RoleError {
     NoEnd,
     #[error(transparent)]
     Yaml(#[from] YamlError),
-    #[error("it has no rules")]
+    #[error("the file has no rules")]
     NoRules,
 }
 
@@ -53,7 +53,8 @@ pub(super) fn rules(files: &[RoleFile], dir: &Path, enabled: &[String]) -> Resul
 }
 
 fn unreadable(path: &Path, error: &dyn std::error::Error) -> OperatorError {
-    let advice = "or describe the operator with `clusterAdmin: true`, which the report mentions";
+    let advice =
+        "correct the file, or describe the operator with `clusterAdmin: true`, which the report mentions";
     OperatorError::in_file(path)(format!("{error}; {advice}"))
 }
 
@@ -147,7 +148,7 @@ rules:
     #[case::otherwise(&TEMPLATE.replacen("{{- end }}", "{{- else }}", 1), "line 13: only `if` and `end` are supported")]
     #[case::open(&TEMPLATE.replacen("{{- end }}", "", 1), "a block has no `end`")]
     #[case::closed("rules:\n{{- end }}\n", "line 2: `end` without a block")]
-    #[case::none("kind: ClusterRole\n", "it has no rules")]
+    #[case::none("kind: ClusterRole\n", "the file has no rules")]
     fn a_template_that_is_not_almost_plain_is_rejected(#[case] text: &str, #[case] message: &str) {
         let error = groups(text, &["volcano"]).unwrap_err().to_string();
         assert!(error.contains(message), "{error}");

@@ -30,9 +30,9 @@ impl Word {
     pub(super) fn parse(word: &str) -> Result<Self, OperatorError> {
         let wrong = |reason: &str| OperatorError::Word { word: word.into(), reason: reason.into() };
         match (word.split_once('='), word.split_once(':')) {
-            (Some(("upstream", "")), _) => Err(wrong("the folder is missing")),
+            (Some(("upstream", "")), _) => Err(wrong("no folder is given")),
             (Some(("upstream", dir)), _) => Ok(Self::Of(UPSTREAM, dir.into())),
-            (_, Some(("exec", ""))) => Err(wrong("the file is missing")),
+            (_, Some(("exec", ""))) => Err(wrong("no file is given")),
             (_, Some(("exec", file))) => Ok(Self::File(file.into())),
             _ => Err(wrong("unknown kind of operator")),
         }
@@ -65,8 +65,8 @@ mod tests {
 
     #[rstest]
     #[case("upstream", "unknown kind of operator")]
-    #[case("upstream=", "the folder is missing")]
-    #[case("exec:", "the file is missing")]
+    #[case("upstream=", "no folder is given")]
+    #[case("exec:", "no file is given")]
     #[case("", "unknown kind of operator")]
     #[case("Upstream=x", "unknown kind of operator")]
     fn a_value_that_names_no_operator_is_rejected(#[case] word: &str, #[case] reason: &str) {

@@ -43,7 +43,7 @@ impl Install {
         match &self.programs {
             ProgramSource::Given(given) if self.given(spec).next().is_none() => Some(given.missing_in_kind),
             ProgramSource::Built(_) if !self.is_deployable() => {
-                Some("it cannot be deployed in a cluster: pass --provider local")
+                Some("the suite cannot deploy this program in a cluster: pass --provider local")
             }
             ProgramSource::Kubernetes | ProgramSource::Built(_) | ProgramSource::Given(_) => None,
         }
