@@ -31,7 +31,7 @@ pub async fn output(mut command: Command) -> Result<String, ProgramError> {
         .kill_on_drop(true)
         .output()
         .await
-        .map_err(|e| failed(format!("it cannot be run: {e}")))?;
+        .map_err(|e| failed(format!("the program cannot be run: {e}")))?;
     if ended.status.success() {
         return Ok(String::from_utf8_lossy(&ended.stdout).into_owned());
     }

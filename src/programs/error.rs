@@ -18,7 +18,7 @@ pub enum ProgramError {
     Preflight { missing: Vec<String> },
     #[error("{} cannot be written: {source}; set {variable} to a folder that can", path.display())]
     NotWritable { path: PathBuf, variable: &'static str, source: std::io::Error },
-    #[error("{available_mib} MiB are available, {needed_mib} MiB are needed; stop other programs")]
+    #[error("{available_mib} MiB of memory are available, {needed_mib} MiB are needed; stop other programs")]
     Memory { available_mib: u64, needed_mib: u64 },
     #[error(
         "Go modules pinned by components/{module} are not cached and cannot be downloaded: {reason}\nlet Go reach a module proxy (`go env GOPROXY`, HTTPS_PROXY), or set GOMODCACHE to a module cache that has them"

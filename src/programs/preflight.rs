@@ -113,7 +113,11 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case(Some(1024), 2048, Err("1024 MiB are available, 2048 MiB are needed; stop other programs"))]
+    #[case(
+        Some(1024),
+        2048,
+        Err("1024 MiB of memory are available, 2048 MiB are needed; stop other programs")
+    )]
     #[case(Some(4096), 2048, Ok("4096 MiB available, 2048 MiB needed"))]
     #[case(None, 2048, Ok("unknown"))]
     fn too_little_memory_is_reported(

@@ -139,7 +139,7 @@ mod tests {
         list.env("GOPROXY", &proxy);
         let begin = std::time::Instant::now();
         let error = run(list, Duration::from_secs(1)).await.unwrap_err();
-        assert_eq!(error.to_string(), "no answer within 1 s");
+        assert_eq!(error.to_string(), "`go` did not respond within 1 s");
         assert!(begin.elapsed() < Duration::from_secs(10));
     }
 }

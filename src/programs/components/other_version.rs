@@ -201,11 +201,14 @@ mod tests {
         ] {
             assert!(absent.to_string().contains(expected), "{expected}: {absent}");
         }
-        let unreachable = refused(&SCHEDULER, "v1.37.1", "no answer within 20 s".into());
+        let unreachable = refused(&SCHEDULER, "v1.37.1", "`go` did not respond within 20 s".into());
         assert!(!unreachable.is_usage());
-        for expected in
-            ["k8s.io/kubernetes v1.37.1", "no answer within 20 s", "GOPROXY", "kube-scheduler=PATH"]
-        {
+        for expected in [
+            "k8s.io/kubernetes v1.37.1",
+            "`go` did not respond within 20 s",
+            "GOPROXY",
+            "kube-scheduler=PATH",
+        ] {
             assert!(unreachable.to_string().contains(expected), "{expected}: {unreachable}");
         }
     }

@@ -81,7 +81,7 @@ mod tests {
     #[case("go: k8s.io/kubernetes@v1.37.99: invalid version: unknown revision v1.37.99", true)]
     #[case("go: m@v9.9.9: reading https://proxy.golang.org/m/@v/v9.9.9.info: 404 Not Found", true)]
     #[case("go: m@v9.9.9: reading file:///p/m/@v/v9.9.9.info: no such file or directory", true)]
-    #[case("no answer within 20 s (GOPROXY=https://proxy.golang.org,direct)", false)]
+    #[case("`go` did not respond within 20 s (GOPROXY=https://proxy.golang.org,direct)", false)]
     #[case("go: module lookup disabled by GOPROXY=off", false)]
     #[case("go: m@v1.0.0: reading https://proxy.golang.org/m/@v/v1.0.0.info: 403 Forbidden", false)]
     #[case(

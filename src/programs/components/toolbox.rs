@@ -156,7 +156,7 @@ impl Toolbox {
 enum VersionError {
     #[error(transparent)]
     NotRun(#[from] std::io::Error),
-    #[error("`--version` {0}")]
+    #[error("`--version` ended with {0}")]
     Failed(ExitStatus),
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum GoError {
     Failed(String),
     #[error("`go env` printed {0:?}, not a version and a target")]
     Answer(String),
-    #[error("no answer within {} s", .0.as_secs())]
+    #[error("`go` did not respond within {} s", .0.as_secs())]
     Timeout(Duration),
     #[error("{source} (GOPROXY={proxy})")]
     Proxy { source: Box<GoError>, proxy: String },

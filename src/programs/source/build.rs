@@ -111,7 +111,7 @@ impl Buildable {
 
 fn go_line(go_mod: &str) -> String {
     let line = go_mod.lines().find_map(|line| line.strip_prefix("go "));
-    line.unwrap_or("as its go.mod says").trim().to_owned()
+    line.unwrap_or("of the version in its go.mod").trim().to_owned()
 }
 
 fn values(go_mod: &str, revision: &Revision) -> Values {

@@ -87,7 +87,9 @@ pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentEr
 pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
     let no_checkout =
         |missing| SourceError::Checkout { repository: repository.into(), dir: dir.into(), missing };
-    let top = dir.canonicalize().map_err(|_| no_checkout(vec!["everything: no such folder".into()]))?;
+    let top = dir
+        .canonicalize()
+        .map_err(|_| no_checkout(vec!["all files, because the folder does not exist".into()]))?;
     let files = fields.get("checkout").and_then(Value::as_array).into_iter().flatten();
     let files = files.filter_map(Value::as_str).map(str::to_owned);
     let missing: Vec<_> = files.filter(|file| !top.join(file).exists()).collect();
@@ -109,7 +111,7 @@ pub fn for_release(
     let variant = matching.ok_or_else(|| {
         let names: Vec<_> = variants.iter().map(|variant| variant.name.as_str()).collect();
         let (path, names) = (path.display(), names.join(", "));
-        NoRelease::Refused(format!("no variant in {path} matches it; known: {names}"))
+        NoRelease::Refused(format!("no variant in {path} matches the checkout; known: {names}"))
     })?;
     if let Some(reason) = &variant.refused {
         return Err(NoRelease::Refused(reason.clone()));
