@@ -20,7 +20,7 @@ pub enum ProxyError {
         source: std::io::Error,
     },
     /// The address of the API server is invalid.
-    #[error("{0:?} is no https:// address of an API server")]
+    #[error("{0:?} is not the https:// address of an API server")]
     Server(String),
     /// The log cannot be written.
     #[error("the fault proxy's log {path}: {source}")]

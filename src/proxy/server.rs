@@ -109,7 +109,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, forward: Arc<Forwa
                 // The cause may be temporary, for example too many open files.
                 Err(error) => {
                     if error.kind() != ErrorKind::ConnectionAborted {
-                        tracing::warn!(%error, "the fault proxy accepts no connection");
+                        tracing::warn!(%error, "the fault proxy failed to accept a connection");
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
                 }
@@ -138,7 +138,7 @@ fn certificates(pem: &str, what: &'static str) -> Result<Vec<CertificateDer<'sta
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     let wrong = |reason: String| ProxyError::Certificate { what, reason };
     let all = all.map_err(|error| wrong(error.to_string()))?;
-    if all.is_empty() { Err(wrong("there is no certificate in it".into())) } else { Ok(all) }
+    if all.is_empty() { Err(wrong("it contains no certificate".into())) } else { Ok(all) }
 }
 
 pub(crate) fn roots(ca: &str) -> Result<RootCertStore, ProxyError> {
