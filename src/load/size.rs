@@ -27,7 +27,7 @@ pub enum DoesNotFit {
     NoPods,
     #[error("{pods} pods request {requested} GPUs, and the nodes have {available}")]
     Gpus { pods: u32, requested: u64, available: u64 },
-    #[error("{pods} pods do not fit, the nodes can run {capacity} ({PODS} each)")]
+    #[error("{pods} pods do not fit: the nodes have room for {capacity} pods ({PODS} each)")]
     Pods { pods: u32, capacity: u64 },
     #[error("{pods} pods are not a multiple of 8, the size of each gang")]
     NoGangs { pods: u32 },
