@@ -84,7 +84,7 @@ pub(crate) enum InvalidMutant {
     NothingExpected,
     #[error("a mutant that breaks no clause (`equivalent`) makes none fail: omit `must` and `may`")]
     EquivalentFails,
-    #[error("nothing is broken: say what in `by`")]
+    #[error("the mutant breaks nothing: write in `by` what it breaks")]
     NothingBroken,
 }
 

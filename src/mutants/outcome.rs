@@ -58,7 +58,8 @@ impl Mutant {
         }
         if !found.idle_rules.is_empty() {
             verdict = MutantVerdict::Wrong;
-            reasons.push(format!("these rules were never applied: {}", found.idle_rules.join(", ")));
+            reasons
+                .push(format!("the fault proxy never applied these rules: {}", found.idle_rules.join(", ")));
         }
         if self.equivalent.is_some() && verdict == MutantVerdict::Killed {
             verdict = MutantVerdict::Equivalent;

@@ -42,7 +42,7 @@ fn a_mutant_whose_rules_were_never_applied_is_not_killed() {
         mutant("no-owner-references").evaluate(&RunFindings { idle_rules, ..failed(&["GANG-01", "DEL-01"]) });
     assert_eq!(
         (outcome.verdict, outcome.reasons),
-        (MutantVerdict::Wrong, vec!["these rules were never applied: what is seen".to_owned()])
+        (MutantVerdict::Wrong, vec!["the fault proxy never applied these rules: what is seen".to_owned()])
     );
 }
 
@@ -133,7 +133,7 @@ fn an_equivalent_mutant_makes_no_clause_fail() {
 #[test]
 fn a_mutant_that_breaks_nothing_is_rejected() {
     let error = table("mine.yaml", "- {id: a, breaks: nothing, by: {}, must: [GANG-01]}").unwrap_err();
-    assert_eq!(error.to_string(), "mine.yaml: a: nothing is broken: say what in `by`");
+    assert_eq!(error.to_string(), "mine.yaml: a: the mutant breaks nothing: write in `by` what it breaks");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub enum MutationError {
     #[error("cargo failed: {0}")]
     Cargo(String),
     #[error(
-        "{}: it was built from other sources: remove the folder, or pass another one",
+        "{}: the folder has a build of other sources: remove the folder, or pass another one",
         .0.display()
     )]
     OtherSources(PathBuf),
