@@ -44,7 +44,7 @@ pub struct MergeInput {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// No document was given.
-    #[error("there is nothing to merge")]
+    #[error("no report is given: pass at least one")]
     Nothing,
     /// Two documents differ in a property that must be the same.
     #[error("{files} are not about the same {what}: {found}")]

@@ -146,7 +146,7 @@ fn documents_that_differ_in_a_common_property_are_refused(
 
 #[test]
 fn a_merge_without_documents_is_refused() {
-    assert_eq!(refused(&[]), "there is nothing to merge");
+    assert_eq!(refused(&[]), "no report is given: pass at least one");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub fn verify(report: &Report) -> Result<(), HandEdited> {
         })
         .collect();
     if let Some((target, _)) = report.interrupted().first().filter(|_| !report.incomplete) {
-        let what = "cases were interrupted, and the report does not say that it is incomplete".to_owned();
+        let what = "cases were interrupted, but the report is not marked as incomplete".to_owned();
         discrepancies.push(Discrepancy { target: target.title(), what });
     }
     if discrepancies.is_empty() { Ok(()) } else { Err(HandEdited(discrepancies)) }
@@ -64,7 +64,7 @@ fn discrepancies_of(target: &TargetReport, same_contract: bool) -> Vec<String> {
         found.push("features: the evidence does not follow from the cases".to_owned());
     }
     if target.summary != summarize(&target.clauses) {
-        found.push("summary does not count the clauses".to_owned());
+        found.push("the summary does not match the verdicts of the clauses".to_owned());
     }
     found
 }
@@ -84,7 +84,10 @@ fn case_discrepancies(target: &TargetReport, case: &CaseResult) -> Vec<String> {
     let follows = CaseResult::outcome_of(&case.clauses);
     if case.outcome != follows {
         let (written, follows) = (case.outcome.word(), follows.word());
-        found.push(format!("case {} says {written}, its clauses say {follows}", case.label()));
+        found.push(format!(
+            "case {} has the verdict {written}, but its clauses result in {follows}",
+            case.label()
+        ));
     }
     for judgement in &case.clauses {
         if !target.clauses.iter().any(|clause| clause.id == judgement.clause) {
@@ -92,7 +95,10 @@ fn case_discrepancies(target: &TargetReport, case: &CaseResult) -> Vec<String> {
         }
         if judgement.outcome.verdict != Verdict::Pass && judgement.outcome.reasons.is_empty() {
             let (label, verdict) = (case.label(), judgement.outcome.verdict);
-            found.push(format!("case {label} says {verdict} of {} without a reason", judgement.clause));
+            found.push(format!(
+                "case {label} has the verdict {verdict} for {} without a reason",
+                judgement.clause
+            ));
         }
     }
     found
@@ -103,7 +109,7 @@ fn clause_discrepancy(target: &TargetReport, clause: &ClauseResult) -> Option<St
     let missing = clause.feature.and_then(|feature| target.features.missing(feature));
     if clause.outcome != follows.outcome {
         let (written, follows) = (clause.outcome.word(), follows.outcome.word());
-        Some(format!("clause {} says {written}, its cases say {follows}", clause.id))
+        Some(format!("clause {} has the verdict {written}, but its cases result in {follows}", clause.id))
     } else if *clause != follows {
         Some(format!(
             "cases, duration, reproduce or artifacts of clause {} do not follow from its cases",
@@ -161,22 +167,25 @@ mod tests {
     }
 
     #[rstest]
-    #[case::summary(|report: &mut Report| report.targets[0].summary.core.fail = 0, "summary does not count")]
+    #[case::summary(
+        |report: &mut Report| report.targets[0].summary.core.fail = 0,
+        "the summary does not match"
+    )]
     #[case::clause(
         |report: &mut Report| clause_mut(report, "AON-02").outcome = Outcome::pass(),
-        "clause AON-02 says pass, its cases say fail"
+        "clause AON-02 has the verdict pass, but its cases result in fail"
     )]
     #[case::case_verdict(
         |report: &mut Report| case_mut(report, "aon/one-pod-short").outcome = Outcome::pass(),
-        "case aon/one-pod-short says pass, its clauses say fail"
+        "case aon/one-pod-short has the verdict pass, but its clauses result in fail"
     )]
     #[case::announced(
         |report: &mut Report| clause_mut(report, "DEL-07").outcome.announced = true,
-        "clause DEL-07 says not-run (announced), its cases say not-run"
+        "clause DEL-07 has the verdict not-run (announced), but its cases result in not-run"
     )]
     #[case::case_removed(
         |report: &mut Report| report.targets[0].cases.retain(|case| case.id != "aon/one-pod-short"),
-        "clause AON-02 says fail, its cases say not-run"
+        "clause AON-02 has the verdict fail, but its cases result in not-run"
     )]
     #[case::clause_removed(
         |report: &mut Report| report.targets[0].clauses.retain(|clause| clause.id != "AON-02"),
@@ -218,7 +227,7 @@ mod tests {
     )]
     #[case::no_reason(
         |report: &mut Report| case_mut(report, "aon/one-pod-short").clauses[0].outcome.reasons = Vec::new(),
-        "case aon/one-pod-short says fail of AON-02 without a reason"
+        "case aon/one-pod-short has the verdict fail for AON-02 without a reason"
     )]
     #[case::no_feature(
         |report: &mut Report| report.targets[0].features.supported.clear(),
@@ -241,7 +250,7 @@ mod tests {
         assert_eq!(verify(&report), Ok(()));
         report.incomplete = false;
         let found = verify(&report).unwrap_err().to_string();
-        assert!(found.contains("does not say that it is incomplete"), "{found}");
+        assert!(found.contains("is not marked as incomplete"), "{found}");
     }
 
     #[test]
