@@ -215,7 +215,7 @@ impl Environment {
         if let Some(Ok(unwanted)) = slot.test_cluster.take_if(Result::is_ok)
             && let Err(error) = self.end(unwanted).await
         {
-            tracing::warn!(%error, "failed to end a control plane for which no case waits");
+            tracing::warn!(%error, "failed to stop an unused control plane");
         }
     }
 

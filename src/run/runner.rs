@@ -74,7 +74,7 @@ pub async fn run_all(
                 }
                 results.entry(target).or_default().push(result);
             }
-            Ok(Err(_)) => tracing::error!("a case panicked"),
+            Ok(Err(_)) => tracing::error!("a case panicked; the report lists the case as aborted"),
             Err(error) => tracing::error!(%error, "a case was aborted"),
         }
     };

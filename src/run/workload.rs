@@ -68,7 +68,7 @@ pub enum WorkloadError {
     #[error("{0}")]
     OtherBackend(String),
     /// In a cluster that the run did not create, cluster-scoped objects would affect other users.
-    #[error("{} would exist in the whole cluster: pass --provider local, or remove them", .0.join(", "))]
+    #[error("the manifest has cluster-scoped {}: pass --provider local, or remove them", .0.join(", "))]
     ClusterScoped(Vec<String>),
     /// The control plane already has an object of this name.
     #[error("{0} exists on every control plane of a run: use another name")]

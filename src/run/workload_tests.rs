@@ -160,7 +160,8 @@ fn a_workload_with_cluster_scoped_companions_has_its_own_control_plane() {
     let message = case(&text, in_racks(&[(8, 8)]), Knowledge::OfHarness).unwrap_err().to_string();
     assert_eq!(
         message,
-        "PriorityClass high (document 2) would exist in the whole cluster: pass --provider local, or remove them"
+        "the manifest has cluster-scoped PriorityClass high (document 2): pass --provider local, or remove \
+         them"
     );
 }
 

@@ -44,7 +44,7 @@ fn a_workload_that_fits_no_node_is_a_usage_error(#[case] pod_spec: &str, #[case]
 #[case::cluster_scoped(
     "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1\n",
     &["--provider", "kind"],
-    "PriorityClass high (document 2) would exist in the whole cluster: pass --provider local, or remove them"
+    "the manifest has cluster-scoped PriorityClass high (document 2): pass --provider local, or remove them"
 )]
 #[case::queue_of_another_backend(
     "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\n",
