@@ -88,7 +88,7 @@ fn publish_column(from: &Path, mut column: Behaviour, to: &Path, is_first: bool)
     }
     for question in &mut column.questions {
         let observation = conformance_observe::observation(&question.id).ok_or_else(|| {
-            failed(from, &format!("{} is no question of this version of the suite", question.id))
+            failed(from, &format!("{} is not a question of this version of the suite", question.id))
         })?;
         for cell in &mut question.cells {
             cell.histories = publish_cell(from, observation, cell, to)?;
@@ -262,7 +262,8 @@ fn problems(results: &Path) -> Result<Vec<String>, Failure> {
 fn replay(id: &str, cell: &Cell, evidence: &Evidence, path: &Path) -> Result<(), NoAnswer> {
     let wrong = |reason: String| Err(NoAnswer::Because(reason));
     let observation = conformance_observe::observation(id);
-    let observation = observation.ok_or_else(|| NoAnswer::Because(format!("{id} is no question")))?;
+    let observation = observation
+        .ok_or_else(|| NoAnswer::Because(format!("{id} is not a question of this version of the suite")))?;
     let short = history(path).map_err(|failure| NoAnswer::Because(failure.to_string()))?;
     let bytes = std::fs::metadata(path).map_err(|error| NoAnswer::Because(error.to_string()))?.len();
     if bytes > LIMIT as u64 {

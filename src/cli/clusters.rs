@@ -147,11 +147,18 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
         }
         if let Ok(Some(status)) = supervisor.try_wait() {
             let tail = home::tail(&log, 20);
-            return Err(Failure::Infrastructure(format!("the cluster did not start ({status}):\n{tail}")));
+            return Err(Failure::Infrastructure(format!(
+                "cluster {:?} did not start ({status}):\n{tail}",
+                args.name
+            )));
         }
         if begin.elapsed() > Duration::from_secs(120) {
             let _ = supervisor.kill();
-            return Err(Failure::Infrastructure("the cluster was not ready after 120 s".into()));
+            return Err(Failure::Infrastructure(format!(
+                "cluster {:?} was not ready after 120 s; log: {}",
+                args.name,
+                log.display()
+            )));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
@@ -265,7 +272,11 @@ async fn delete(name: &str) -> Result<Exit, Failure> {
     let begin = Instant::now();
     while is_live(name)? {
         if begin.elapsed() > Duration::from_secs(20) {
-            return Err(Failure::Infrastructure(format!("cluster {name:?} did not stop within 20 s")));
+            return Err(Failure::Infrastructure(format!(
+                "cluster {name:?} did not stop within 20 s: kill process {}, then run `grove-conformance \
+                 clean`",
+                state.supervisor
+            )));
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -101,7 +101,10 @@ pub(crate) async fn components(args: &ComponentsArgs) -> Result<Exit, Failure> {
 
 async fn copy(versions: Versions, to: &Path, console: &Console) -> Result<(), Failure> {
     if std::fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
-        return Err(Failure::Usage(format!("--to {}: the folder is not empty", to.display())));
+        return Err(Failure::Usage(format!(
+            "--to {}: the folder is not empty: pass a new or empty folder",
+            to.display()
+        )));
     }
     let wanted = schedulers::all().collect();
     let mut programs = Vec::new();

@@ -58,7 +58,7 @@ pub(crate) fn count(args: &FalseFailuresArgs) -> Result<Exit, Failure> {
     }
     let document = Document { folders, all: Figure::of(&all), left_out: &left_out, cases: by_case(&all) };
     if document.all.case_results == 0 {
-        return Err(Failure::Usage("DIR: no report of the reference operator is there".into()));
+        return Err(Failure::Usage("DIR: the folders contain no report of the reference operator".into()));
     }
     for (folder, figure) in &document.folders {
         output::data(&format!("{folder}: {}", figure.line()));

@@ -155,7 +155,9 @@ pub fn main() -> Exit {
         config::check_variables(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
             .and_then(|()| {
                 let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-                runtime.map_err(|e| Failure::Infrastructure(format!("cannot start: {e}")))
+                runtime.map_err(|e| {
+                    Failure::Infrastructure(format!("cannot start the asynchronous runtime: {e}"))
+                })
             })
             .and_then(|runtime| {
                 let exit = runtime.block_on(interruptible(cli.verb));
@@ -398,7 +400,8 @@ impl GivenParts {
 }
 
 fn this_program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|e| Failure::Infrastructure(format!("cannot find this program: {e}")))
+    std::env::current_exe()
+        .map_err(|e| Failure::Infrastructure(format!("cannot find the path of this program: {e}")))
 }
 
 /// Concurrent runs have different ids.

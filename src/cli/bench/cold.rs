@@ -132,7 +132,11 @@ impl Step {
             Ok(status) if status.success() => Ok(took),
             Ok(status) => {
                 let tail = home::tail(&log, 15);
-                Err(Failure::Infrastructure(format!("{} in {}: {status}\n{tail}", self.what, dir.display())))
+                Err(Failure::Infrastructure(format!(
+                    "`{}` failed in {}: {status}\n{tail}",
+                    self.what,
+                    dir.display()
+                )))
             }
             Err(error) => Err(Failure::Infrastructure(format!("{}: {error}", program.display()))),
         }

@@ -105,7 +105,9 @@ impl OperatorRequest {
             [("declaration", options.declaration.is_some()), ("probeUndeclared", probe_undeclared)]
         {
             if is_given && options.source.is_none() {
-                return Err(Failure::Usage(format!("operator.{field} needs --operator")));
+                return Err(Failure::Usage(format!(
+                    "operator.{field} needs --operator: pass it, or omit the field"
+                )));
             }
         }
         Ok(Self {
