@@ -28,7 +28,10 @@ pub fn overwritten_status(history: &History) -> Option<String> {
                 back.map_or_else(|| history.last_at(), |back| back.at).duration_since(version.at)
             };
             (version.revision() < until && !has_status(version, ready) && lasted() > TOLERATED).then(|| {
-                format!("the harness set condition Ready of Pod {name} to {ready}, but the condition changed later")
+                format!(
+                    "the harness set condition Ready of Pod {name} to {ready}, but the condition was \
+                     changed later"
+                )
             })
         })
     })

@@ -32,7 +32,7 @@ fn gangs_stay_and_refer_to_the_new_pods() {
     assert!(wrong(updated().modified(gang("h", 1, &["0a1"]))).contains("was deleted or created again"));
     assert!(wrong(updated().modified(gang("g", 2, &["0a1"]))).contains("has other minReplicas"));
     let wrong = |story: Story| message(references_follow_the_pods(&story.end(), "w"));
-    assert!(wrong(updated().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7 before it existed"));
+    assert!(wrong(updated().modified(gang("g", 1, &["0a7", "0a1"]))).contains("0a7 before the pod existed"));
     let late = || updated().later(6).modified(gang("g", 1, &["0a1", "0a0-new"]));
     assert!(wrong(late()).contains("still referred to Pod 0a0 more than"));
     assert_eq!(gangs_stay(&late().end(), "w"), Ok(()), "it is the same gang");
