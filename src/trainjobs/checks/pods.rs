@@ -59,7 +59,7 @@ pub(crate) fn is_not_evicted(history: &History, name: &str) -> Ruling {
     let evicted = evicted.filter(|version| seen.insert(version.uid().to_owned()));
     none(evicted.map(|version| {
         let why = version.pod().condition("DisruptionTarget").map_or("", |found| text(&found["message"]));
-        let message = format!("Pod {} was deleted before it had ended: {why}", version.name());
+        let message = format!("Pod {} was deleted before it succeeded: {why}", version.name());
         violation(EVICTED, message).shown_by("deleted", version)
     }))
 }

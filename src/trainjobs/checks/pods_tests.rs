@@ -20,7 +20,7 @@ fn a_running_pod_is_not_evicted() {
     assert!(is_not_evicted(&stays, "t").is_ok());
     assert!(ends("Succeeded", true).is_ok());
     let evicted = messages(ends("Running", true));
-    assert_eq!(evicted, ["Pod t-node-0-0 was deleted before it had ended: gang is stale"]);
+    assert_eq!(evicted, ["Pod t-node-0-0 was deleted before it succeeded: gang is stale"]);
     assert!(matches!(ends("Pending", false), Err(Broken::NotReached(_))));
 }
 
