@@ -146,7 +146,7 @@ impl RealNodes {
                 .map_err(|source| ClusterError::api(format!("delete the blocker of node {name}"), source))?,
         };
         until_complete(format!("the deletion of the blocker pod of node {name}"), BLOCKER, || async {
-            Ok(self.blocker(name).await?.map(|_| "it still exists".to_owned()))
+            Ok(self.blocker(name).await?.map(|_| "the pod still exists".to_owned()))
         })
         .await
     }

@@ -74,7 +74,7 @@ impl KindCluster {
                 return Err(ClusterError::NotReady {
                     what: format!("the deletion of pod {pod_name}"),
                     seconds: POD_DELETED.as_secs(),
-                    last: "it still exists".into(),
+                    last: "the pod still exists".into(),
                 });
             }
         }
