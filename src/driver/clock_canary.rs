@@ -146,7 +146,7 @@ impl TestContext {
         let node = self.look(|live| live.get("Pod", name).and_then(|pod| Pod(pod).node().map(str::to_owned)));
         node.ok_or_else(|| Stop::Refused {
             action: format!("read the node of Pod {name}"),
-            reason: "it is not bound".into(),
+            reason: "the pod is not bound".into(),
         })
     }
 

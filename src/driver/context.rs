@@ -153,7 +153,7 @@ impl TestContext {
     pub fn base_gang(&self, set: &str) -> Result<Gang, Stop> {
         self.history().base(set).map_err(|_| Stop::Refused {
             action: format!("find the base PodGang of PodCliqueSet {set}"),
-            reason: "it does not exist".into(),
+            reason: "the PodGang does not exist".into(),
         })
     }
 

@@ -11,7 +11,7 @@ impl TestContext {
     pub async fn delete_crd(&self, name: &str) -> Result<Value, Stop> {
         let action = format!("delete CRD {name}");
         let Some(crd) = self.crd(Method::GET, name).await? else {
-            return Err(Stop::Refused { action, reason: "it does not exist".into() });
+            return Err(Stop::Refused { action, reason: "the CRD does not exist".into() });
         };
         self.mark(SharedMark::CrdDeleted, json!({"name": name}));
         self.crd(Method::DELETE, name).await?;

@@ -21,7 +21,7 @@ impl TestContext {
             reason: reason.into(),
         };
         let token = self.look(|live| live.pods().find_map(|pod| token_of(pod.0).map(str::to_owned)));
-        let token = token.ok_or_else(|| refused("no pod mounts its token"))?;
+        let token = token.ok_or_else(|| refused("no pod mounts a token of the init container"))?;
         let secret = self.secret(&token).await?;
         let account = secret["metadata"]["annotations"][SERVICE_ACCOUNT].as_str();
         let account = account.ok_or_else(|| refused("its Secret names no service account"))?.to_owned();

@@ -54,7 +54,7 @@ impl TestContext {
         let pod = self.look(|live| live.get("Pod", name).cloned());
         let pod = pod.ok_or_else(|| Stop::Refused {
             action: format!("set the status of Pod {name}"),
-            reason: "it does not exist".into(),
+            reason: "the pod does not exist".into(),
         })?;
         let status = status(&pod, containers);
         let uid = text(&pod["metadata"]["uid"]);

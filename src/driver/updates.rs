@@ -11,7 +11,7 @@ impl TestContext {
     pub async fn change_templates(&self, set: &str, change: impl Fn(&mut Value)) -> Result<bool, Stop> {
         let pcs = self.look(|live| live.get("PodCliqueSet", set).cloned()).ok_or_else(|| Stop::Refused {
             action: format!("change the templates of PodCliqueSet {set}"),
-            reason: "it does not exist".to_owned(),
+            reason: "the PodCliqueSet does not exist".to_owned(),
         })?;
         let mut cliques = pcs["spec"]["template"]["cliques"].clone();
         cliques.as_array_mut().into_iter().flatten().for_each(change);

@@ -152,7 +152,7 @@ async fn lose(test: &TestContext, clique: &str, number: usize, by: LossCause) ->
     };
     let Some((name, uid)) = test.look(of_clique) else {
         let reason = format!("PodClique {clique} has no pod number {number}");
-        return Err(Stop::Refused { action: "lose a pod".into(), reason });
+        return Err(Stop::Refused { action: "disrupt a pod".into(), reason });
     };
     test.disrupt_pod(by.loss(), &name).await?;
     let clause = if by == LossCause::Failed { "AON-20" } else { "AON-11" };
