@@ -65,8 +65,8 @@ async fn of_file(
     in_place(|| std::fs::copy(path, &copy)).map_err(ProgramError::file(path))?;
     if !in_place(|| is_static(&copy))? {
         let reason =
-            "it needs an interpreter: build it with CGO_ENABLED=0; if another build has just replaced it, \
-                      run again"
+            "the program needs an interpreter: build the program with CGO_ENABLED=0; if another build has \
+             just replaced the file, run again"
                 .to_owned();
         return Err(ProgramError::Static { program: program.into(), reason });
     }
