@@ -207,7 +207,8 @@ impl CompactReport {
         let mut found = Vec::new();
         match self.own_digest() {
             Ok(wanted) if wanted != self.digest => {
-                found.push(format!("digest: found {}, the content has {wanted}", self.digest));
+                found
+                    .push(format!("digest: found {}, want {wanted}, the digest of the content", self.digest));
             }
             Ok(_) => {}
             Err(error) => found.push(error.to_string()),
@@ -219,7 +220,7 @@ impl CompactReport {
             found.push("machine: state the processors and the memory".to_owned());
         }
         if self.targets.is_empty() {
-            found.push("there is no target".to_owned());
+            found.push("targets: the report has no target".to_owned());
         }
         if self.runs.iter().map(|run| run.date).max() != Some(self.date) {
             found.push(format!("date {}: want the end of the last run", self.date));
@@ -318,7 +319,7 @@ impl CompactTarget {
         for (level, id) in self.clauses.iter().flat_map(|(level, all)| all.keys().map(move |id| (level, id)))
         {
             if !seen.insert(id) {
-                found.push(format!("{title}: {id} has two levels"));
+                found.push(format!("{title}: clause {id} has two levels"));
             }
             let known = clause(id).filter(|known| known.level == *level);
             if same_contract && known.is_none() {
@@ -389,7 +390,9 @@ pub fn read_compact(path: &Path) -> Result<CompactReport, CompactError> {
         std::fs::read_to_string(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
     let mut problems = found.problems();
     if text != found.text()? {
-        problems.push("the text is not the one that `report compact` writes".to_owned());
+        problems.push(
+            "the text differs from what `report compact` writes: write the file with that command".to_owned(),
+        );
     }
     if problems.is_empty() {
         Ok(found)

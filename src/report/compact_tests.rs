@@ -86,7 +86,7 @@ fn a_written_compact_report_is_read_back_and_verified() {
 )]
 #[case::clause("\"AON-02\": \"fail\"", "\"AON-99\": \"fail\"", "has no required clause AON-99")]
 #[case::unknown_field("\"machine\":", "\"mood\": \"good\",\n  \"machine\":", "unknown field `mood`")]
-#[case::spaces("\"machine\": ", "\"machine\":  ", "the text is not the one that `report compact` writes")]
+#[case::spaces("\"machine\": ", "\"machine\":  ", "the text differs from what `report compact` writes")]
 #[case::machine("2 vCPU, 8 GB", " ", "machine: state the processors")]
 #[case::commit("\"commit\": \"a1", "\"commit\": \"A1", "want 40 hexadecimal digits")]
 #[case::verdict_word("\"AON-02\": \"fail\"", "\"AON-02\": \"failed\"", "unknown variant `failed`")]

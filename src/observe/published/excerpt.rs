@@ -72,7 +72,7 @@ pub fn excerpt(observation: &Observation, history: &History) -> Result<History, 
         return Ok(found);
     }
     let id = observation.id();
-    Err(NoAnswer::Because(format!("the excerpt for {id} has {bytes} bytes, more than {LIMIT}")))
+    Err(NoAnswer::Because(format!("the excerpt for {id} has {bytes} bytes, want at most {LIMIT}")))
 }
 
 fn word(answered: &Answered) -> Result<&'static str, &NoAnswer> {
