@@ -150,7 +150,8 @@ fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadE
         Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
         Err(kube::Error::Api(status)) => match status.code {
             404 => Err(WorkloadError::Rejected(format!(
-                "the API server does not serve this apiVersion: use another one, or --kubernetes ({what})"
+                "the API server does not serve this apiVersion ({what}): use another apiVersion, or pass \
+                 another --kubernetes"
             ))),
             _ if is_rejection(&status) => {
                 Err(WorkloadError::Rejected(format!("{} ({what})", status.message)))
