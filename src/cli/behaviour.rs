@@ -121,7 +121,10 @@ fn publish_cell(
         let path = from.join(&evidence.file);
         let whole = history(&path)?;
         if digest(&path)? != evidence.sha256 {
-            return Err(failed(&path, &"its digest differs from that in behaviour.json"));
+            return Err(failed(
+                &path,
+                &"the digest of the file differs from that in behaviour.json: observe again",
+            ));
         }
         let word = word(&observation.answer(&whole));
         if !word.is_empty() {
@@ -242,7 +245,7 @@ fn problems(results: &Path) -> Result<Vec<String>, Failure> {
         }
     }
     if varying * 20 > answered {
-        found.push(format!("{varying} of {answered} cells vary, more than 5 %"));
+        found.push(format!("{varying} of {answered} cells vary, want at most 5 %"));
     }
     let mut bytes = 0;
     for folder in entries(&results.join(COLUMNS))? {
@@ -254,7 +257,7 @@ fn problems(results: &Path) -> Result<Vec<String>, Failure> {
         }
     }
     if bytes > MOST {
-        found.push(format!("the published columns have {bytes} bytes, more than {MOST}"));
+        found.push(format!("the published columns have {bytes} bytes, want at most {MOST}"));
     }
     Ok(found)
 }
@@ -267,16 +270,16 @@ fn replay(id: &str, cell: &Cell, evidence: &Evidence, path: &Path) -> Result<(),
     let short = history(path).map_err(|failure| NoAnswer::Because(failure.to_string()))?;
     let bytes = std::fs::metadata(path).map_err(|error| NoAnswer::Because(error.to_string()))?.len();
     if bytes > LIMIT as u64 {
-        return wrong(format!("it has {bytes} bytes, more than {LIMIT}"));
+        return wrong(format!("the excerpt has {bytes} bytes, want at most {LIMIT}"));
     }
     let found = digest(path).map_err(|error| NoAnswer::Because(error.to_string()))?;
     if found != evidence.sha256 {
-        return wrong(format!("its SHA-256 is {found}, want {}", evidence.sha256));
+        return wrong(format!("the SHA-256 of the excerpt is {found}, want {}", evidence.sha256));
     }
     let word = word(&observation.answer(&short));
     let is_wanted = if cell.outcome == Outcome::NoAnswer { word.is_empty() } else { is_shown(cell, &word) };
     if !is_wanted || evidence.file != file_name(id, cell.outcome, &word) {
-        return wrong(format!("its answer is {word:?}, which the table does not show there"));
+        return wrong(format!("the excerpt gives the answer {word:?}, which the table does not show there"));
     }
     Ok(())
 }

@@ -146,7 +146,7 @@ fn a_changed_history_is_not_published() {
     write_history(&run.path().join("histories/0.jsonl"), &recorded("Unschedulable")).unwrap();
     let results = tempfile::tempdir().unwrap();
     let failure = publish_to(&results, &[&run]).unwrap_err().to_string();
-    assert!(failure.contains("its digest differs from that in behaviour.json"), "{failure}");
+    assert!(failure.contains("the digest of the file differs from that in behaviour.json"), "{failure}");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn an_excerpt_with_another_answer_is_found() {
     }
     let found = problems(results.path()).unwrap().join("\n");
     assert!(
-        found.contains("its answer is \"unschedulable\", which the table does not show there"),
+        found.contains("the excerpt gives the answer \"unschedulable\", which the table does not show there"),
         "{found}"
     );
 }

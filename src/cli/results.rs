@@ -49,7 +49,7 @@ pub(crate) fn write(args: &ResultsArgs) -> Result<Exit, Failure> {
     let Some(with_results) = report::with_results(&readme, &published) else {
         let readme = args.readme.display();
         return Err(Failure::Usage(format!(
-            "{readme}: there are no lines `begin results` and `end results`"
+            "{readme}: the lines `begin results` and `end results` are missing: add them"
         )));
     };
     update(&args.folder.join("README.md"), &report::results_page(&published), args.check)?;
@@ -63,7 +63,7 @@ fn update(file: &Path, text: &str, check: bool) -> Result<(), Failure> {
     }
     if check {
         let file = file.display();
-        return Err(Failure::Usage(format!("{file} is out of date: `report results` writes it")));
+        return Err(Failure::Usage(format!("{file} is out of date: run `report results` to write it")));
     }
     report::write_text(file, text).map_err(|error| Failure::Infrastructure(error.to_string()))?;
     output::say(&format!("wrote {}", file.display()));

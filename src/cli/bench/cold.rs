@@ -133,7 +133,7 @@ impl Step {
             Ok(status) => {
                 let tail = home::tail(&log, 15);
                 Err(Failure::Infrastructure(format!(
-                    "`{}` failed in {}: {status}\n{tail}",
+                    "the step {:?} failed in {}: {status}\n{tail}",
                     self.what,
                     dir.display()
                 )))

@@ -49,7 +49,7 @@ fn read(clones: &[PathBuf], file: CitedFile<'_>) -> Result<Option<String>, Failu
             return git(clone, &["show", &format!("{commit}:{path}")]);
         }
     }
-    Err(Failure::Usage(format!("no clone has commit {commit} of {repository}: clone it")))
+    Err(Failure::Usage(format!("no clone has commit {commit} of {repository}: clone the repository")))
 }
 
 /// `None` if git fails.
@@ -59,7 +59,7 @@ fn git(clone: &Path, args: &[&str]) -> Result<Option<String>, Failure> {
         .arg(clone)
         .args(args)
         .output()
-        .map_err(|error| Failure::Usage(format!("git in {}: {error}", clone.display())))?;
+        .map_err(|error| Failure::Usage(format!("cannot run git in {}: {error}", clone.display())))?;
     Ok(output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 

@@ -51,8 +51,8 @@ impl From<Unusable> for Failure {
 pub(crate) async fn mutate(args: &MutateArgs) -> Result<Exit, Failure> {
     if !workspace().join("Cargo.toml").is_file() {
         return Err(Failure::Usage(
-            "mutations need the sources from which this program was built: build it in a checkout, and keep the \
-             checkout"
+            "mutations need the sources from which this program was built: build it in a checkout, and keep \
+             the checkout"
                 .into(),
         ));
     }

@@ -167,7 +167,7 @@ impl MutatedOperator {
             // The previous case may have broken the control plane.
             self.renew().await?;
             if !self.record(tried).await? {
-                return Err(Unusable("the operator does not start without a mutation".into()));
+                return Err(Unusable("the operator does not start even without a mutation".into()));
             }
         }
         let execution = self.execution(tried, Cancellation::default())?;

@@ -209,8 +209,8 @@ fn check_provider_of(opened: &Opened, provider: ProviderName) -> Result<(), Fail
             "its description has no `chart`, which kind clusters need: pass --provider local"
         }
         ProviderName::Existing => {
-            "it is started in a cluster of the harness: pass --provider local or kind; an operator that runs in your \
-             own cluster is tested with --provider existing --operator existing"
+            "the harness starts this operator only in its own clusters: pass --provider local or kind; to \
+             test an operator that runs in your own cluster, pass --provider existing --operator existing"
         }
     };
     Err(Failure::Usage(format!("--operator {}: {reason}", opened.name())))
