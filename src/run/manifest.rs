@@ -21,9 +21,9 @@ pub enum ManifestError {
         document: usize,
         reason: DocumentError,
     },
-    #[error("it has no PodCliqueSet: add one of apiVersion {SET_VERSION}")]
+    #[error("the manifest has no PodCliqueSet: add one of apiVersion {SET_VERSION}")]
     NoSet,
-    #[error("its PodCliqueSets select the gang scopes {}: use one gang scope", .0.join(" and "))]
+    #[error("the PodCliqueSets select the gang scopes {}: use one gang scope", .0.join(" and "))]
     Scopes(Vec<String>),
 }
 

@@ -100,7 +100,7 @@ fn a_document_that_cannot_be_applied_is_refused(#[case] document: &str, #[case] 
 fn a_manifest_needs_a_pod_clique_set_and_one_scope() {
     for text in ["", "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n"] {
         let message = Manifest::read(text).unwrap_err().to_string();
-        assert!(message.contains("it has no PodCliqueSet: add one"), "{message}");
+        assert!(message.contains("the manifest has no PodCliqueSet: add one"), "{message}");
     }
     let set = |name: &str, scope: &str| {
         format!(

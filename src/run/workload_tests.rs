@@ -140,7 +140,7 @@ fn a_clique_of_another_scheduler_is_refused() {
 )]
 #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "document 1: Pod of grove.io/v1alpha1 is not supported")]
 #[case("a: [".into(), "line 2")]
-#[case(String::new(), "it has no PodCliqueSet")]
+#[case(String::new(), "the manifest has no PodCliqueSet")]
 fn an_unusable_file_is_refused_with_its_reason(#[case] text: String, #[case] message: &str) {
     let error = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");

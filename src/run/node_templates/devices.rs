@@ -45,15 +45,15 @@ pub(super) fn slice(object: &Value) -> Result<(String, Value), Wrong> {
     }
     let node = text(&spec["nodeName"]);
     if node.is_empty() {
-        return Err(wrong("spec.nodeName", "it is missing: write the name of a Node of this file"));
+        return Err(wrong("spec.nodeName", "the field is missing: write the name of a Node of this file"));
     }
     if text(&spec["driver"]).is_empty() {
-        return Err(wrong("spec.driver", "it is missing: write the name of the driver"));
+        return Err(wrong("spec.driver", "the field is missing: write the name of the driver"));
     }
     fields::mapping(&spec["pool"], "spec.pool", &["name", "generation", "resourceSliceCount"], &[])?;
     for (index, device) in fields::items(&spec["devices"], "spec.devices")?.iter().enumerate() {
         if text(&device["name"]).is_empty() {
-            return Err(wrong(format!("spec.devices[{index}].name"), "it is missing: write a name"));
+            return Err(wrong(format!("spec.devices[{index}].name"), "the field is missing: write a name"));
         }
     }
     let mut kept = spec.clone();
@@ -93,7 +93,7 @@ pub(super) fn class(object: &Value) -> Result<Value, Wrong> {
     check(object, "DeviceClass")?;
     let name = text(&object["metadata"]["name"]);
     if name.is_empty() {
-        return Err(wrong("metadata.name", "it is missing: write a name"));
+        return Err(wrong("metadata.name", "the field is missing: write a name"));
     }
     Ok(json!({
         "apiVersion": API_VERSION, "kind": "DeviceClass", "metadata": {"name": name}, "spec": object["spec"],

@@ -257,13 +257,13 @@ fn an_invalid_template_names_the_document_and_the_field(#[case] text: &str, #[ca
     "write resource.k8s.io/v1"
 )]
 #[case::node("nodeName: other", "nodeName: gpu", "spec.nodeName names Node other, which does not exist")]
-#[case::no_node("", "nodeName: gpu", "spec.nodeName: it is missing")]
+#[case::no_node("", "nodeName: gpu", "spec.nodeName: the field is missing")]
 #[case::several("allNodes: true", "nodeName: gpu", "spec.allNodes: only devices of one node are simulated")]
-#[case::driver("", "driver: gpu.example.com", "spec.driver: it is missing")]
+#[case::driver("", "driver: gpu.example.com", "spec.driver: the field is missing")]
 #[case::device(
     "devices: [{}]",
     "devices: [{name: d0, attributes: {uuid: {string: GPU-1}, model: {string: h100}}}]",
-    "spec.devices[0].name: it is missing"
+    "spec.devices[0].name: the field is missing"
 )]
 #[case::field("nodName: gpu", "nodeName: gpu", "spec.nodName: unknown field")]
 fn an_invalid_slice_names_the_document_and_the_field(
