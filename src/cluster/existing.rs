@@ -130,7 +130,7 @@ impl ExistingCluster {
                     what: format!("a kubelet for the simulated node {node}"),
                     seconds: POD_RUNNING.as_secs(),
                     last:
-                        "its pods are not started; run KWOK in the cluster, managing nodes with annotation \
+                        "the pods of the node are not started; run KWOK in the cluster, managing nodes with annotation \
                            kwok.x-k8s.io/node=fake"
                             .into(),
                 })

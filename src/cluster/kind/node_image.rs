@@ -228,12 +228,12 @@ async fn debian() -> Result<PathBuf, ClusterError> {
     let missing = |found: String| ClusterError::Host {
         what: "node image",
         found,
-        advice: "building one needs root and debootstrap (apt-get install debootstrap); or name an image in \
+        advice: "a build needs root and debootstrap (apt-get install debootstrap); or name an image in \
                  cluster.nodeImage"
             .into(),
     };
     if !rustix::process::geteuid().is_root() {
-        return Err(missing("no registry has one, and this user is not root".into()));
+        return Err(missing("no registry has the image, and this user is not root".into()));
     }
     let folder = tempfile::tempdir_in(home::cache()).map_err(ClusterError::file(home::cache()))?;
     let root = folder.path().join("root");
@@ -241,7 +241,7 @@ async fn debian() -> Result<PathBuf, ClusterError> {
     debootstrap.args(["--variant=minbase", &format!("--include={PACKAGES}"), SUITE]).arg(&root);
     docker::output(debootstrap)
         .await
-        .map_err(|error| missing(format!("no registry has one, and building it failed: {error}")))?;
+        .map_err(|error| missing(format!("no registry has the image, and its build failed: {error}")))?;
     home::create_folder(tar.parent().unwrap_or(&tar))?;
     let unfinished = tar.with_extension("unfinished");
     let mut pack = Command::new("tar");
