@@ -130,8 +130,8 @@ impl ExistingCluster {
                     what: format!("a kubelet for the simulated node {node}"),
                     seconds: POD_RUNNING.as_secs(),
                     last:
-                        "the pods of the node are not started; run KWOK in the cluster, managing nodes with annotation \
-                           kwok.x-k8s.io/node=fake"
+                        "the pods of the node are not started; run KWOK in the cluster, managing nodes with \
+                           annotation kwok.x-k8s.io/node=fake"
                             .into(),
                 })
             }

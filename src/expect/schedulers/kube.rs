@@ -185,7 +185,7 @@ pub(super) fn template_faults(gang: CreatedGang<'_>, found: &Value) -> Vec<Strin
     let (workload_name, template_name) = reference(found);
     let mut faults = Vec::new();
     if *workload_name != gang.name() {
-        faults.push(format!("it refers to Workload {workload_name}, want {}", gang.name()));
+        faults.push(format!("it refers to Workload {workload_name}, want {:?}", gang.name()));
     }
     match kube_tree::templates(workload).find(|(template, _)| template["name"] == template_name) {
         None => faults.push(format!("the Workload has no template {template_name:?}")),
