@@ -23,7 +23,7 @@ pub(crate) enum Unhealthy {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    #[error("there is no device {0}")]
+    #[error("the plugin has no device {0}")]
     Unknown(String),
     #[error("device {0} is unhealthy")]
     Unhealthy(String),

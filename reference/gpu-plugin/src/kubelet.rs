@@ -21,11 +21,11 @@ pub(crate) enum RegistrationError {
     /// Nothing listens at the socket, or access is denied.
     #[error("cannot connect to {path}: {reason}")]
     Unreachable { path: PathBuf, reason: String },
-    #[error("the kubelet refuses: {0}")]
+    #[error("the kubelet refused the registration: {0}")]
     Refused(String),
     #[error("lost the connection to the kubelet: {0}")]
     Broken(String),
-    #[error("the kubelet has not answered in {} s", TIMEOUT.as_secs())]
+    #[error("the kubelet did not respond within {} s", TIMEOUT.as_secs())]
     NoAnswer,
 }
 

@@ -75,19 +75,20 @@ pub(crate) async fn follow(
                 let last = devices.borrow().clone();
                 let next = rules.devices(&node, &last, &mut invalid_values);
                 if next != last {
-                    tracing::info!(gpus = next.count, unhealthy = %next.unhealthy, "the node's GPUs");
+                    tracing::info!(gpus = next.count, unhealthy = %next.unhealthy, "the GPUs of the node \
+                                                                                    changed");
                     devices.send_replace(next);
                 }
                 node_seen.notify_one();
             }
             Ok(None) => {
                 if failures.is_new("no such node") {
-                    tracing::warn!("the node does not exist; its GPUs are kept");
+                    tracing::warn!("the node does not exist; the plugin keeps the last GPUs");
                 }
             }
             Err(error) => {
                 if failures.is_new(&error.to_string()) {
-                    tracing::warn!(%error, "the node cannot be watched, trying again");
+                    tracing::warn!(%error, "cannot watch the node; retrying");
                 }
             }
         }
@@ -125,7 +126,7 @@ fn valid_or_last<T: Clone>(
     parsed.unwrap_or_else(|error| {
         // The node is updated every few minutes, usually with the same invalid value.
         if invalid_values.is_new(&format!("{key}: {error}")) {
-            tracing::warn!(key, %error, "invalid value on the node; the last valid one is kept");
+            tracing::warn!(key, %error, "invalid value on the node; the plugin keeps the last valid value");
         }
         last.clone()
     })

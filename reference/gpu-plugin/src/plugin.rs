@@ -48,7 +48,7 @@ enum Failure {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("cannot listen at {path}: {source}")]
     Listen { path: PathBuf, source: io::Error },
-    #[error("the server at {path} has ended: {reason}")]
+    #[error("the server at {path} stopped: {reason}")]
     Server { path: PathBuf, reason: String },
     #[error(transparent)]
     Registration(#[from] RegistrationError),
@@ -67,12 +67,13 @@ impl Plugin {
                 Ok(Ended::Stopped) => return,
                 Ok(Ended::Lost(what)) => {
                     reasons.forget();
-                    tracing::info!(what, "registering again");
+                    tracing::info!(what, "registering with the kubelet again");
                 }
                 Err(failure) => {
                     let reason = failure.to_string();
                     if reasons.is_new(&reason) {
-                        tracing::warn!(resource = %self.resource, %reason, "not registered, trying again");
+                        tracing::warn!(resource = %self.resource, %reason, "not registered with the \
+                                                                            kubelet; retrying");
                     }
                     tokio::select! {
                         () = tokio::time::sleep(RETRY_INTERVAL) => {}

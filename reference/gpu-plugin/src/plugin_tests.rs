@@ -220,7 +220,7 @@ async fn a_refusal_contains_the_kubelets_message_and_is_retried() {
     let error = within(register(&folder.path().join("kubelet.sock"), request)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the kubelet refuses: requested device plugin API version is not supported"
+        "the kubelet refused the registration: requested device plugin API version is not supported"
     );
 
     let mut running = run(folder.path(), devices(1, &[]));

@@ -97,7 +97,7 @@ pub async fn run_until(
         },
     };
     stop.send_replace(true);
-    tracing::info!("ending");
+    tracing::info!("shutting down");
     let finish = async { while parts.join_next().await.is_some() {} };
     if tokio::time::timeout(GRACE, finish).await.is_err() {
         tracing::warn!("shutdown timed out: some tasks are still running");

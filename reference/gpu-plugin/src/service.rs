@@ -71,7 +71,7 @@ impl DevicePlugin for FakeGpus {
         let answers = containers.into_iter().map(|container| allocate(&devices, container, self.faults));
         let answers: Result<Vec<ContainerAllocateResponse>, Refusal> = answers.collect();
         let container_responses = answers.inspect_err(|refusal| {
-            tracing::warn!(%refusal, "allocation refused");
+            tracing::warn!(%refusal, "the plugin refused an allocation");
         })?;
         Ok(Response::new(AllocateResponse { container_responses }))
     }
@@ -111,7 +111,7 @@ fn allocate(
         ids = devices.list().map(|(id, _)| id).take(ids.len()).collect();
     }
     let ids = ids.join(",");
-    tracing::info!(%ids, "allocated to a container");
+    tracing::info!(%ids, "devices allocated to a container");
     let envs = HashMap::from([(DEVICES_VARIABLE.to_owned(), ids)]);
     Ok(ContainerAllocateResponse { envs, ..ContainerAllocateResponse::default() })
 }
