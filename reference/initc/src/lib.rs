@@ -49,8 +49,8 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let namespace = namespace.with_context(|| format!("cannot read {}", file.display()))?;
     let client = Client::try_default().await.context("cannot find the API server")?;
     let parents = Parents::new(arguments.parents);
-    tracing::info!(%parents, "waiting");
+    tracing::info!(%parents, "waiting for pods of other PodCliques");
     watch::until_ready(Api::namespaced(client, namespace.trim()), parents).await;
-    tracing::info!("all are Ready");
+    tracing::info!("the required pods are Ready");
     Ok(())
 }

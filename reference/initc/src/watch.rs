@@ -22,7 +22,7 @@ async fn until(mut events: impl Stream<Item = Result<Event<Pod>, Error>> + Unpin
             Ok(Event::InitApply(pod) | Event::Apply(pod)) => parents.update(&pod),
             Ok(Event::Delete(pod)) => parents.remove(&pod),
             Ok(Event::InitDone) => is_listing = false,
-            Err(error) => tracing::warn!(%error, "watch failed, trying again"),
+            Err(error) => tracing::warn!(%error, "the watch of the pods failed; retrying"),
         }
         if !is_listing && parents.are_ready() {
             return;
