@@ -138,7 +138,7 @@ async fn an_unreachable_api_server_refuses_the_train_job() {
 async fn the_seventeenth_entry_is_refused() {
     let all: Vec<_> = (0..16).map(|index| json!({"manager": format!("m{index}")})).collect();
     let response = ask(OneRuntime(team_a()), PATCH_TRAIN_JOB_PATH, create(train_job("r", all.into()))).await;
-    insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.runtimePatches: Forbidden: the queue of the training runtime needs one of at most 16 entries: remove an entry");
+    insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.runtimePatches: Forbidden: the list has 16 entries, and the queue of the training runtime needs one: remove an entry");
 }
 
 #[tokio::test]

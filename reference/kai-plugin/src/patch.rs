@@ -43,7 +43,8 @@ pub fn set_entry(train_job: &Value, wanted: Option<Value>) -> Result<Vec<PatchOp
     all.extend(wanted);
     if all.len() > MAX_ENTRIES {
         let message = format!(
-            "the queue of the training runtime needs one of at most {MAX_ENTRIES} entries: remove an entry"
+            "the list has {MAX_ENTRIES} entries, and the queue of the training runtime needs one: remove an \
+             entry"
         );
         return Err(FieldError::forbidden("spec.runtimePatches", message));
     }

@@ -49,8 +49,8 @@ impl<'a> Policy<'a> {
         }
         for other in ["coscheduling", "volcano"] {
             if self.runtime["spec"]["podGroupPolicy"].get(other).is_some_and(|policy| !policy.is_null()) {
-                let message =
-                    "a TrainJob has one gang scheduler, and kaiScheduler is set: remove one of the two";
+                let message = "a TrainJob has one gang scheduler, and kaiScheduler is also set: remove one \
+                               of the two fields";
                 errors.push(FieldError::forbidden(format!("{POLICY}.{other}"), message));
             }
         }
@@ -65,14 +65,15 @@ impl<'a> Policy<'a> {
             let spec = job.pointer("/template/spec/template/spec/schedulerName").and_then(Value::as_str);
             if spec != Some(SCHEDULER) {
                 warnings.push(format!(
-                    "{JOBS}[{index}].template.spec.template.spec.schedulerName: {name:?} is not on {SCHEDULER}: \
-                     the label {QUEUE_LABEL} on its pods has no effect"
+                    "{JOBS}[{index}].template.spec.template.spec.schedulerName: {name:?} does not use \
+                     {SCHEDULER}: the label {QUEUE_LABEL} on its pods has no effect"
                 ));
             }
             if job["dependsOn"].as_array().is_some_and(|on| !on.is_empty()) {
                 warnings.push(format!(
-                    "{JOBS}[{index}].dependsOn: none of the jobs starts, because KAI 0.16 and later wait for the pods \
-                     of {name:?} before they bind the pods of the jobs that it depends on"
+                    "{JOBS}[{index}].dependsOn: no job starts: KAI 0.16 and later wait for all pods of the \
+                     gang, but JobSet creates the pods of {name:?} only after those of other jobs; remove \
+                     dependsOn"
                 ));
             }
         }

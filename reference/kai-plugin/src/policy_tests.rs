@@ -103,7 +103,7 @@ fn jobs_on_other_schedulers_and_dependent_jobs_cause_warnings() {
     let findings = Policy::of(&runtime).unwrap().check();
     assert!(findings.admits());
     insta::assert_snapshot!(findings.warnings.join("\n"), @r#"
-    spec.template.spec.replicatedJobs[0].template.spec.template.spec.schedulerName: "initializer" is not on kai-scheduler: the label kai.scheduler/queue on its pods has no effect
-    spec.template.spec.replicatedJobs[1].dependsOn: none of the jobs starts, because KAI 0.16 and later wait for the pods of "node" before they bind the pods of the jobs that it depends on
+    spec.template.spec.replicatedJobs[0].template.spec.template.spec.schedulerName: "initializer" does not use kai-scheduler: the label kai.scheduler/queue on its pods has no effect
+    spec.template.spec.replicatedJobs[1].dependsOn: no job starts: KAI 0.16 and later wait for all pods of the gang, but JobSet creates the pods of "node" only after those of other jobs; remove dependsOn
     "#);
 }
