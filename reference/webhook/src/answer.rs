@@ -30,10 +30,12 @@ where
     let response = match result {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => Response::unreadable(&error),
-        Err(_) => Response::failed("admission failed on this object; see the log of the webhook".to_owned()),
+        Err(_) => {
+            Response::failed("the webhook failed on this object: read the log of the webhook".to_owned())
+        }
     };
     if let Some(reason) = response.refusal() {
-        tracing::info!(?operation, namespace, name, reason, "refused");
+        tracing::info!(?operation, namespace, name, reason, "the webhook refused the request");
     }
     Json(response.into_review(&uid)).into_response()
 }

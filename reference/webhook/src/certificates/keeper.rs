@@ -45,7 +45,7 @@ pub struct Keeper {
 impl Keeper {
     /// A crypto provider must be installed.
     pub(super) fn new(client: &Client, subject: Subject, kept: CertificateObjects) -> Self {
-        let (state, _) = watch::channel(Err("no certificate yet".to_owned()));
+        let (state, _) = watch::channel(Err("the webhook has no certificate yet".to_owned()));
         // TLS handshakes fail until there is a certificate.
         let config = ServerConfig::builder()
             .with_no_client_auth()
@@ -96,7 +96,7 @@ impl Keeper {
             waiting
         });
         if error.is_lost_race() {
-            tracing::debug!(%error, "another replica wrote first");
+            tracing::debug!(%error, "another replica wrote the certificate first");
         } else if self.reported.as_ref() != Some(&text) {
             tracing::warn!(%error, "cannot maintain the webhook certificate");
             self.reported = Some(text);

@@ -28,7 +28,7 @@ pub struct CertificateObjects {
 pub(crate) enum CertificateError {
     #[error("cannot {verb} {name}: {source}")]
     Api { verb: &'static str, name: &'static str, source: kube::Error },
-    #[error("other replicas changed the Secret before each attempt to write it")]
+    #[error("other replicas changed the Secret before each write of this replica")]
     Contended,
     #[error("cannot create a certificate: {0}")]
     Make(#[from] rcgen::Error),
