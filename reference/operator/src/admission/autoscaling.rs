@@ -13,8 +13,8 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
         let path = format!("spec.template.cliques[{index}].spec.autoScalingConfig");
         let Some(config) = &clique.spec.auto_scaling_config else { continue };
         if template.group_of(&clique.name).is_some() {
-            let message =
-                "AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group";
+            let message = "must not be set on a clique of a scaling group: set scaleConfig of the scaling \
+                           group instead";
             errors.push(invalid(&path, clique.name.as_str(), message));
         }
         let (replicas, min_available) = (clique.spec.replicas, clique.spec.min_available);
@@ -98,7 +98,7 @@ mod tests {
         let member = "/spec/template/cliques/1/spec/autoScalingConfig";
         let found = check(&pcs(&[(member, json!({ "maxReplicas": 1 })), (GROUP, config)]));
         insta::assert_snapshot!(lines(&found), @r#"
-        spec.template.cliques[1].spec.autoScalingConfig: Invalid value: "b": AutoScalingConfig is not allowed to be defined for PodClique that is part of scaling group
+        spec.template.cliques[1].spec.autoScalingConfig: Invalid value: "b": must not be set on a clique of a scaling group: set scaleConfig of the scaling group instead
         spec.template.podCliqueScalingGroups[0].scaleConfig.minReplicas: Invalid value: 0: must be greater than or equal to minAvailable
         spec.template.podCliqueScalingGroups[0].scaleConfig.maxReplicas: Invalid value: -1: must be greater than or equal to minReplicas
         spec.template.podCliqueScalingGroups[0].scaleConfig.maxReplicas: Invalid value: -1: must be greater than or equal to replicas

@@ -32,9 +32,9 @@ pub fn validate_cluster_topology_binding(
     }
     for (index, scheduler) in schedulers().enumerate() {
         let message = match registry.get(scheduler) {
-            None => "scheduler backend is not enabled in Grove",
+            None => "no profile of the OperatorConfiguration enables this scheduler backend",
             Some(backend) if backend.topology().is_none() => {
-                "scheduler backend does not implement topology-aware scheduling"
+                "this scheduler backend has no topology objects: remove the entry"
             }
             Some(_) => continue,
         };
@@ -101,8 +101,8 @@ mod tests {
         spec.levels[1].domain: Duplicate value: "zone"
         spec.levels[1].key: Duplicate value: "z"
         spec.schedulerTopologyBindings[1].schedulerName: Duplicate value: "kai-scheduler"
-        spec.schedulerTopologyBindings[2].schedulerName: Invalid value: "volcano": scheduler backend is not enabled in Grove
-        spec.schedulerTopologyBindings[3].schedulerName: Invalid value: "default-scheduler": scheduler backend does not implement topology-aware scheduling
+        spec.schedulerTopologyBindings[2].schedulerName: Invalid value: "volcano": no profile of the OperatorConfiguration enables this scheduler backend
+        spec.schedulerTopologyBindings[3].schedulerName: Invalid value: "default-scheduler": this scheduler backend has no topology objects: remove the entry
         "#);
     }
 

@@ -41,8 +41,8 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
         })
         .collect();
     if pcs_name(pcs) == DEFAULT_SERVICE_ACCOUNT && has_order(pcs) {
-        let message = "a startup order needs a ServiceAccount of this name, and every namespace has one already: \
-                       rename the PodCliqueSet";
+        let message = "a PodCliqueSet with a startup order gets a ServiceAccount of its name, but \
+                       Kubernetes creates this ServiceAccount in every namespace: rename the PodCliqueSet";
         errors.push(invalid("metadata.name", DEFAULT_SERVICE_ACCOUNT, message));
     }
     errors

@@ -27,7 +27,7 @@ pub(super) fn warnings(pcs: &PodCliqueSet) -> Vec<String> {
     for (index, group) in template.pod_clique_scaling_groups.iter().enumerate() {
         paths.extend(states(&group.annotations, &format!("{TEMPLATE}.podCliqueScalingGroups[{index}]")));
     }
-    paths.into_iter().map(|path| format!("{path} will be ignored: Grove sets it itself")).collect()
+    paths.into_iter().map(|path| format!("{path} has no effect: Grove overwrites it")).collect()
 }
 
 fn states(annotations: &BTreeMap<String, String>, path: &str) -> impl Iterator<Item = String> {

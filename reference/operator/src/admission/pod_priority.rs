@@ -45,8 +45,8 @@ fn check_pod_spec(
     let differs = |field: &str, known: Value| {
         let value = spec.get(field).filter(|value| !value.is_null() && **value != known)?;
         let message = format!(
-            "pods {of_class} have {field} {known}, and the API server rejects others: name a PriorityClass that has this \
-             value, or remove the field"
+            "the API server gives pods {of_class} {field} {known} and rejects any other value: remove the \
+             field, or name a PriorityClass with {field} {value}"
         );
         Some(invalid(format!("{path}.{field}"), value.clone(), &message))
     };
@@ -91,6 +91,6 @@ mod tests {
     #[test]
     fn messages_name_the_field_and_the_rule() {
         let found = check(&pcs(&[(&format!("{POD_SPEC}/preemptionPolicy"), json!("Never"))]));
-        insta::assert_snapshot!(lines(&found), @r#"spec.template.cliques[1].spec.podSpec.preemptionPolicy: Invalid value: "Never": pods without a class have preemptionPolicy "PreemptLowerPriority", and the API server rejects others: name a PriorityClass that has this value, or remove the field"#);
+        insta::assert_snapshot!(lines(&found), @r#"spec.template.cliques[1].spec.podSpec.preemptionPolicy: Invalid value: "Never": the API server gives pods without a class preemptionPolicy "PreemptLowerPriority" and rejects any other value: remove the field, or name a PriorityClass with preemptionPolicy "Never""#);
     }
 }

@@ -36,8 +36,8 @@ fn check_added_names(pod_spec: &PodSpecJson, path: &str) -> Vec<FieldError> {
     for (list, added) in lists {
         for (index, entry) in entries(&pod_spec.0, list).enumerate() {
             if let Some(name) = entry["name"].as_str().filter(|name| added.contains(name)) {
-                let message =
-                    "Grove adds an entry of this name to pods that start after other cliques: rename it";
+                let message = "Grove adds an entry of this name to pods that start after other cliques: \
+                               rename this entry";
                 errors.push(invalid(format!("{path}.{list}[{index}].name"), name, message));
             }
         }
@@ -50,7 +50,7 @@ fn check_pod_spec(pod_spec: &PodSpecJson, path: &str) -> Validation {
     let restart_policy = pod_spec.0.get("restartPolicy").and_then(Value::as_str);
     // Upstream also warns about `Always`, although it sets that value itself.
     if restart_policy.is_some_and(|policy| policy != "Always") {
-        let warning = format!("{path}.restartPolicy will be ignored, it will be set to Always");
+        let warning = format!("{path}.restartPolicy has no effect: Grove sets it to Always");
         findings.warnings.push(warning);
     }
     let spread: Vec<_> = entries(&pod_spec.0, "topologySpreadConstraints").cloned().collect();
@@ -188,6 +188,6 @@ mod tests {
         spec.template.cliques[0].spec.podSpec.containers[0].env[0].name: Invalid value: "1A": a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit or '..'
         spec.template.cliques[0].spec.podSpec.containers[0].env[2].name: Duplicate value: "B"
         "#);
-        insta::assert_snapshot!(findings.warnings.join("\n"), @"spec.template.cliques[0].spec.podSpec.restartPolicy will be ignored, it will be set to Always");
+        insta::assert_snapshot!(findings.warnings.join("\n"), @"spec.template.cliques[0].spec.podSpec.restartPolicy has no effect: Grove sets it to Always");
     }
 }

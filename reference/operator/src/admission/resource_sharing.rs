@@ -133,8 +133,8 @@ fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
         let claims = claims_of_pod(pcs, clique, &position);
         let path = format!("{TEMPLATE}.cliques[{index}]");
         for claim in claims.iter().filter(|claim| !is_dns_label(&claim.name)) {
-            let message = "the name of a ResourceClaim of its pods must be a DNS label of at most 63 characters; \
-                           shorten the names that it is made of";
+            let message = "the name of a ResourceClaim of the clique's pods must be a DNS label of at most \
+                           63 characters; shorten the names of the PodCliqueSet, the clique or the claim";
             errors.push(invalid(format!("{path}.name"), claim.name.as_str(), message));
         }
     }

@@ -13,8 +13,8 @@ use super::findings::{invalid, keep_new};
 use super::structure;
 use crate::backend::{FieldError, Registry, SchedulerBackend, Validation};
 
-const NOT_ENABLED: &str = "schedulerName must be an enabled scheduler backend; \
-                           this scheduler is not enabled in OperatorConfiguration";
+const NOT_ENABLED: &str = "no profile of the OperatorConfiguration enables this scheduler backend: \
+                           name an enabled one, or add a profile";
 
 pub(super) async fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, registry: &Registry) -> Validation {
     let (backend, error) = resolve(registry, pcs).await;
@@ -47,7 +47,7 @@ async fn resolve(
     };
     if let Some((other, _)) = names.get(1) {
         let all: Vec<_> = names.iter().map(|(_, name)| *name).collect();
-        return (None, error(*other, &all.join(", "), "the schedulerName for all pods have to be the same"));
+        return (None, error(*other, &all.join(", "), "all cliques must have the same schedulerName"));
     }
     let Some(backend) = registry.get(name) else { return (None, error(index, name, NOT_ENABLED)) };
     let error = match backend.readiness().await {
@@ -148,10 +148,10 @@ mod tests {
             text.extend(check(&pcs, Some(&pcs), &registry()).await.warnings);
         }
         insta::assert_snapshot!(text.join("\n"), @r#"
-        spec.template.cliques[1].spec.podSpec.schedulerName: Invalid value: "default-scheduler, volcano, kai-scheduler": the schedulerName for all pods have to be the same
-        spec.template.cliques[1].spec.podSpec.schedulerName: Invalid value: "default-scheduler, volcano, kai-scheduler": the schedulerName for all pods have to be the same; new pods are not scheduled
-        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "koord-scheduler": schedulerName must be an enabled scheduler backend; this scheduler is not enabled in OperatorConfiguration
-        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "koord-scheduler": schedulerName must be an enabled scheduler backend; this scheduler is not enabled in OperatorConfiguration; new pods are not scheduled
+        spec.template.cliques[1].spec.podSpec.schedulerName: Invalid value: "default-scheduler, volcano, kai-scheduler": all cliques must have the same schedulerName
+        spec.template.cliques[1].spec.podSpec.schedulerName: Invalid value: "default-scheduler, volcano, kai-scheduler": all cliques must have the same schedulerName; new pods are not scheduled
+        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "koord-scheduler": no profile of the OperatorConfiguration enables this scheduler backend: name an enabled one, or add a profile
+        spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "koord-scheduler": no profile of the OperatorConfiguration enables this scheduler backend: name an enabled one, or add a profile; new pods are not scheduled
         spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "volcano": scheduler backend is not ready: CRD is missing
         spec.template.cliques[0].spec.podSpec.schedulerName: Invalid value: "volcano": scheduler backend is not ready: CRD is missing; new pods are not scheduled
         asked

@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(response["allowed"], false);
         assert_eq!(response["status"]["code"], 422);
         insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.replicas: Invalid value: -1: must be greater than or equal to 0");
-        insta::assert_snapshot!(response["warnings"], @r#"["spec.template.cliques[0].spec.podSpec.restartPolicy will be ignored, it will be set to Always"]"#);
+        insta::assert_snapshot!(response["warnings"], @r#"["spec.template.cliques[0].spec.podSpec.restartPolicy has no effect: Grove sets it to Always"]"#);
     }
 
     #[tokio::test]

@@ -25,12 +25,13 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
         let unknown: Vec<_> =
             clique.spec.starts_after.iter().filter(is_unknown).map(String::as_str).collect();
         if !unknown.is_empty() {
-            let message = "unknown clique names found, all clique dependencies must be defined as cliques";
+            let message = "unknown clique names: startsAfter must name cliques of this PodCliqueSet";
             errors.push(invalid(path, unknown.join(","), message));
         }
     }
     for cycle in cycles(cliques) {
-        errors.push(invalid("spec.template.cliques", cycle, "clique must not have circular dependencies"));
+        let message = "these cliques start after each other in a cycle: change one startsAfter";
+        errors.push(invalid("spec.template.cliques", cycle, message));
     }
     errors
 }
@@ -38,10 +39,10 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
 fn check_entries(clique: &PodCliqueTemplateSpec, path: &str, errors: &mut Vec<FieldError>) {
     let starts_after = &clique.spec.starts_after;
     if starts_after.iter().any(String::is_empty) {
-        errors.push(FieldError::required(path, "clique dependency must not be empty"));
+        errors.push(FieldError::required(path, "startsAfter must not contain an empty name"));
     }
     if starts_after.contains(&clique.name) {
-        errors.push(invalid(path, clique.name.as_str(), "clique dependency cannot refer to itself"));
+        errors.push(invalid(path, clique.name.as_str(), "a clique cannot start after itself"));
     }
     for (index, name) in repeated(starts_after.iter().map(String::as_str)) {
         errors.push(duplicate(format!("{path}[{index}]"), name));
@@ -123,12 +124,12 @@ mod tests {
     fn messages_name_the_field_and_the_rule() {
         let itself_and_unknown = check(&with(json!(["a", "x", "y", ""]), json!(["a", "a"]), json!([])));
         insta::assert_snapshot!(lines(&itself_and_unknown), @r#"
-        spec.template.cliques[0].spec.startsAfter: Required value: clique dependency must not be empty
-        spec.template.cliques[0].spec.startsAfter: Invalid value: "a": clique dependency cannot refer to itself
-        spec.template.cliques[0].spec.startsAfter: Invalid value: "x,y": unknown clique names found, all clique dependencies must be defined as cliques
+        spec.template.cliques[0].spec.startsAfter: Required value: startsAfter must not contain an empty name
+        spec.template.cliques[0].spec.startsAfter: Invalid value: "a": a clique cannot start after itself
+        spec.template.cliques[0].spec.startsAfter: Invalid value: "x,y": unknown clique names: startsAfter must name cliques of this PodCliqueSet
         spec.template.cliques[1].spec.startsAfter[1]: Duplicate value: "a"
         "#);
         let cycle = check(&with(json!(["b"]), json!(["a"]), json!(["a"])));
-        insta::assert_snapshot!(lines(&cycle), @r#"spec.template.cliques: Invalid value: ["a","b"]: clique must not have circular dependencies"#);
+        insta::assert_snapshot!(lines(&cycle), @r#"spec.template.cliques: Invalid value: ["a","b"]: these cliques start after each other in a cycle: change one startsAfter"#);
     }
 }

@@ -59,7 +59,7 @@ fn check_clique(
     if name.is_empty() {
         errors.push(FieldError::required(format!("{path}.name"), "field cannot be empty"));
     } else if !is_dns_label(name) {
-        let message = format!("invalid PodCliqueTemplateSpec name, {NOT_A_LABEL}");
+        let message = format!("the name of a clique {NOT_A_LABEL}");
         errors.push(invalid(format!("{path}.name"), name, &message));
     }
     let standalone = pcs.spec.template.group_of(name).is_none();
@@ -81,19 +81,19 @@ fn check_group(
 ) {
     let name = group.name.as_str();
     if !is_dns_label(name) {
-        let message = format!("invalid PodCliqueScalingGroupConfig name, {NOT_A_LABEL}");
+        let message = format!("the name of a scaling group {NOT_A_LABEL}");
         errors.push(invalid(format!("{path}.name"), name, &message));
     }
     // Upstream admits an empty group. Its scaled PodGangs have no podgroup, which no backend supports.
     if group.clique_names.is_empty() {
-        let message = "at least one PodClique must be a member";
+        let message = "a scaling group must have at least one clique";
         errors.push(FieldError::required(format!("{path}.cliqueNames"), message));
     }
     let cliques = &pcs.spec.template.cliques;
     let is_unknown = |member: &&String| !cliques.iter().any(|clique| clique.name == **member);
     let unknown: Vec<_> = group.clique_names.iter().filter(is_unknown).map(String::as_str).collect();
     if !unknown.is_empty() {
-        let message = "unidentified PodClique names found";
+        let message = "unknown clique names: cliqueNames must name cliques of this PodCliqueSet";
         errors.push(invalid(format!("{path}.cliqueNames"), unknown.join(","), message));
     }
     for (index, member) in group.clique_names.iter().enumerate() {
@@ -187,9 +187,13 @@ mod tests {
     #[case(&format!("{GROUPS}/0/minAvailable"), json!(3), "must not be greater than replicas")]
     #[case(&format!("{GROUPS}/0/name"), json!("sg_x"), "must be a valid DNS label")]
     #[case(&format!("{GROUPS}/0/name"), json!("s.g"), "must be a valid DNS label")]
-    #[case(&format!("{GROUPS}/0/cliqueNames"), json!(["b", "x"]), "unidentified PodClique names found")]
+    #[case(
+        &format!("{GROUPS}/0/cliqueNames"),
+        json!(["b", "x"]),
+        "unknown clique names: cliqueNames must name cliques of this PodCliqueSet"
+    )]
     #[case(&format!("{GROUPS}/0/cliqueNames"), json!(["b", "b"]), "[0].cliqueNames[1]: Duplicate value")]
-    #[case(&format!("{GROUPS}/0/cliqueNames"), json!([]), "at least one PodClique must be a member")]
+    #[case(&format!("{GROUPS}/0/cliqueNames"), json!([]), "a scaling group must have at least one clique")]
     #[case(&format!("{GROUPS}/-"), json!({ "name": "sg", "cliqueNames": ["a"] }), "[1].name: Duplicate value")]
     #[case(&format!("{GROUPS}/-"), json!({ "name": "sh", "cliqueNames": ["b"] }), "[1].cliqueNames[0]: Duplicate")]
     #[case("/spec/template/terminationDelay", json!("0s"), "must be greater than 0")]
@@ -274,14 +278,14 @@ mod tests {
             (&format!("{GROUPS}/-"), json!({ "name": "S", "cliqueNames": [] })),
         ]));
         insta::assert_snapshot!(lines(&names), @r#"
-        spec.template.cliques[0].name: Invalid value: "A": invalid PodCliqueTemplateSpec name, must be a valid DNS label, because host names of pods contain it
+        spec.template.cliques[0].name: Invalid value: "A": the name of a clique must be a valid DNS label, because host names of pods contain it
         spec.template.cliques[1].name: Required value: field cannot be empty
         spec.template.cliques[3].name: Duplicate value: "c"
         spec.template.cliques[2].spec.roleName: Duplicate value: "a"
-        spec.template.podCliqueScalingGroups[0].cliqueNames: Invalid value: "b": unidentified PodClique names found
-        spec.template.podCliqueScalingGroups[1].cliqueNames: Invalid value: "x,y": unidentified PodClique names found
-        spec.template.podCliqueScalingGroups[2].name: Invalid value: "S": invalid PodCliqueScalingGroupConfig name, must be a valid DNS label, because host names of pods contain it
-        spec.template.podCliqueScalingGroups[2].cliqueNames: Required value: at least one PodClique must be a member
+        spec.template.podCliqueScalingGroups[0].cliqueNames: Invalid value: "b": unknown clique names: cliqueNames must name cliques of this PodCliqueSet
+        spec.template.podCliqueScalingGroups[1].cliqueNames: Invalid value: "x,y": unknown clique names: cliqueNames must name cliques of this PodCliqueSet
+        spec.template.podCliqueScalingGroups[2].name: Invalid value: "S": the name of a scaling group must be a valid DNS label, because host names of pods contain it
+        spec.template.podCliqueScalingGroups[2].cliqueNames: Required value: a scaling group must have at least one clique
         spec.template.podCliqueScalingGroups[1].name: Duplicate value: "sg"
         spec.template.podCliqueScalingGroups[1].cliqueNames[2]: Duplicate value: "c"
         "#);

@@ -127,14 +127,13 @@ impl<'a> Levels<'a> {
         let pcs_topology = self.pcs.as_ref().and_then(Level::topology_name);
         let has_name = |level: &Level<'_>| level.topology_name().or(pcs_topology).is_some();
         let is_named = |level: &&Level<'_>| has_name(level) || self.group_of(level).is_some_and(has_name);
-        let message = "topologyName is required when topologyConstraint is set and cannot be inherited";
+        let message = "neither this topologyConstraint nor one above it names a topology";
         let unnamed =
             |level: &Level<'_>| FieldError::required(format!("{}.topologyName", level.path), message);
         let mut errors: Vec<_> = self.iter().filter(|level| !is_named(level)).map(unnamed).collect();
         let named: Vec<_> = self.iter().filter_map(|level| Some((level, level.topology_name()?))).collect();
         if named.iter().any(|(_, name)| *name != named[0].1) {
-            let message = "all topologyConstraint.topologyName values within a PodCliqueSet must match in \
-                           the current implementation";
+            let message = "must be the same in all topologyConstraints of a PodCliqueSet";
             let conflict = |(level, name): &(&Level<'_>, &str)| {
                 invalid(format!("{}.topologyName", level.path), *name, message)
             };
@@ -155,8 +154,7 @@ impl<'a> Levels<'a> {
             for (field, domain) in fields.into_iter().filter_map(|(field, domain)| Some((field, domain?))) {
                 if !domains.contains(domain) {
                     let known = domains.0.join(" ");
-                    let message =
-                        format!("topology domain '{domain}' does not exist in cluster topology [{known}]");
+                    let message = format!("topology domain '{domain}' does not exist: use one of [{known}]");
                     errors.push(invalid(format!("{}.{field}", level.path), domain, &message));
                 }
             }
@@ -194,7 +192,10 @@ impl<'a> Levels<'a> {
             both.is_some_and(|(preferred, required)| domains.is_broader(preferred, required))
         };
         let warning = |level: &Level<'_>| {
-            format!("{0}.pack.preferred is coarser than {0}.pack.required and is redundant", level.path)
+            format!(
+                "{0}.pack.preferred has no effect, because it is coarser than {0}.pack.required",
+                level.path
+            )
         };
         self.iter().filter(is_redundant).map(warning).collect()
     }
@@ -279,17 +280,17 @@ mod tests {
         ];
         let errors: Vec<_> = errors.iter().map(|findings| lines(&findings.errors)).collect();
         insta::assert_snapshot!(errors.join("\n\n"), @r#"
-        spec.template.topologyConstraint.topologyName: Required value: topologyName is required when topologyConstraint is set and cannot be inherited
-        spec.template.podCliqueScalingGroups[0].topologyConstraint.topologyName: Required value: topologyName is required when topologyConstraint is set and cannot be inherited
-        spec.template.cliques[1].topologyConstraint.topologyName: Required value: topologyName is required when topologyConstraint is set and cannot be inherited
+        spec.template.topologyConstraint.topologyName: Required value: neither this topologyConstraint nor one above it names a topology
+        spec.template.podCliqueScalingGroups[0].topologyConstraint.topologyName: Required value: neither this topologyConstraint nor one above it names a topology
+        spec.template.cliques[1].topologyConstraint.topologyName: Required value: neither this topologyConstraint nor one above it names a topology
 
-        spec.template.topologyConstraint.topologyName: Invalid value: "topo": all topologyConstraint.topologyName values within a PodCliqueSet must match in the current implementation
-        spec.template.cliques[1].topologyConstraint.topologyName: Invalid value: "other": all topologyConstraint.topologyName values within a PodCliqueSet must match in the current implementation
+        spec.template.topologyConstraint.topologyName: Invalid value: "topo": must be the same in all topologyConstraints of a PodCliqueSet
+        spec.template.cliques[1].topologyConstraint.topologyName: Invalid value: "other": must be the same in all topologyConstraints of a PodCliqueSet
 
         spec.template.cliques[0].topologyConstraint.topologyName: Invalid value: "other": ClusterTopologyBinding "other" not found
 
-        spec.template.topologyConstraint.pack.required: Invalid value: "row": topology domain 'row' does not exist in cluster topology [zone block rack host]
-        spec.template.cliques[1].topologyConstraint.pack.preferred: Invalid value: "cell": topology domain 'cell' does not exist in cluster topology [zone block rack host]
+        spec.template.topologyConstraint.pack.required: Invalid value: "row": topology domain 'row' does not exist: use one of [zone block rack host]
+        spec.template.cliques[1].topologyConstraint.pack.preferred: Invalid value: "cell": topology domain 'cell' does not exist: use one of [zone block rack host]
 
         spec.template.topologyConstraint.pack.required: Invalid value: "host": PodCliqueSet topology constraint domain 'host' is narrower than PodCliqueScalingGroup 'sg' topology constraint domain 'rack'
         spec.template.topologyConstraint.pack.required: Invalid value: "host": PodCliqueSet topology constraint domain 'host' is narrower than PodClique 'b' topology constraint domain 'block'
@@ -306,6 +307,6 @@ mod tests {
         assert_eq!(findings(&[(PCS, both("block", "rack"))]).await, Validation::default());
         let redundant = findings(&[(PCS, both("rack", "block"))]).await;
         assert_eq!(redundant.errors, []);
-        insta::assert_snapshot!(redundant.warnings.join("\n"), @"spec.template.topologyConstraint.pack.preferred is coarser than spec.template.topologyConstraint.pack.required and is redundant");
+        insta::assert_snapshot!(redundant.warnings.join("\n"), @"spec.template.topologyConstraint.pack.preferred has no effect, because it is coarser than spec.template.topologyConstraint.pack.required");
     }
 }
