@@ -58,7 +58,7 @@ impl<T: Clone + Send + Sync + 'static> CachedAnswer<T> {
 }
 
 fn timeout_reason() -> String {
-    format!("the API server did not answer in {} s", LOOKUP_TIMEOUT.as_secs())
+    format!("the API server did not respond within {} s", LOOKUP_TIMEOUT.as_secs())
 }
 
 /// Marks the lookup as finished when it is dropped, even after a panic.

@@ -44,8 +44,9 @@ pub(super) fn unbound(gang: &GangState<'_>) -> Option<String> {
                 && node_name(pod).is_some()
         });
         let (bound, wanted) = (bound.count(), podgroup.min_replicas);
-        (bound < usize::try_from(wanted).unwrap_or(0))
-            .then(|| format!("{bound} of the {wanted} pods of {} in the hard gang are bound", podgroup.name))
+        (bound < usize::try_from(wanted).unwrap_or(0)).then(|| {
+            format!("{bound} of the {wanted} required pods of PodClique {} are bound", podgroup.name)
+        })
     })
 }
 
@@ -89,14 +90,17 @@ mod tests {
 
     #[rstest::rstest]
     #[case::all_bound(&[("a", 0, true), ("a", 1, true), ("b", 0, true)], None)]
-    #[case::one_missing(&[("a", 0, true), ("b", 0, true)], Some("1 of the 2 pods of a in the hard gang are bound"))]
+    #[case::one_missing(
+        &[("a", 0, true), ("b", 0, true)],
+        Some("1 of the 2 required pods of PodClique a are bound")
+    )]
     #[case::one_pending(
         &[("a", 0, true), ("a", 1, true), ("b", 0, false)],
-        Some("0 of the 1 pods of b in the hard gang are bound")
+        Some("0 of the 1 required pods of PodClique b are bound")
     )]
     #[case::surplus_does_not_count(
         &[("a", 0, true), ("a", 2, true), ("b", 0, true)],
-        Some("1 of the 2 pods of a in the hard gang are bound")
+        Some("1 of the 2 required pods of PodClique a are bound")
     )]
     fn unbound_names_the_podgroup_without_its_minimum(
         #[case] pods: &[(&str, i32, bool)],

@@ -77,7 +77,9 @@ pub(super) async fn ensure(
         Owner::Absent if objects::change(&wanted.data, &found.data).is_none() => {}
         Owner::Predecessor => {
             let what = target.to_string();
-            return Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")));
+            return Err(BackendError::Waiting(format!(
+                "{what} of a deleted PodGang with the same name must be deleted first"
+            )));
         }
         Owner::Absent | Owner::Other => return Err(BackendError::NameTaken(target.to_string())),
     }

@@ -158,15 +158,15 @@ async fn a_lost_owner_reference_is_restored_if_the_spec_matches() {
 #[rstest::rstest]
 #[case::unowned_and_different(
     &[("/metadata/ownerReferences", json!([])), ("/spec/min", json!(3))],
-    "Thing ns/g exists and is not controlled by this PodGang"
+    "Thing ns/g exists and is not controlled by this PodGang: delete it, or rename the PodCliqueSet"
 )]
 #[case::of_a_job(
     &[("/metadata/ownerReferences", owned_by("Job", "g", "job"))],
-    "Thing ns/g exists and is not controlled by this PodGang"
+    "Thing ns/g exists and is not controlled by this PodGang: delete it, or rename the PodCliqueSet"
 )]
 #[case::of_a_predecessor(
     &[("/metadata/ownerReferences", owned_by("PodGang", "g", "before"))],
-    "waiting: Thing ns/g belongs to a deleted PodGang of this name"
+    "waiting: Thing ns/g of a deleted PodGang with the same name must be deleted first"
 )]
 #[case::being_deleted(
     &[("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")), ("/metadata/finalizers", json!([]))],
@@ -174,7 +174,7 @@ async fn a_lost_owner_reference_is_restored_if_the_spec_matches() {
 )]
 #[case::kept_by_a_finalizer(
     &[("/metadata/deletionTimestamp", json!("2026-01-01T00:00:00Z")), ("/spec/min", json!(3))],
-    "Thing ns/g is being deleted and has the finalizer foreign/f"
+    "Thing ns/g is being deleted, but the finalizer foreign/f keeps it: remove the finalizer"
 )]
 #[tokio::test]
 async fn an_object_of_another_owner_is_not_written(#[case] edits: &[(&str, Value)], #[case] message: &str) {

@@ -15,7 +15,7 @@ impl Queue<'_> {
         let Self { name, path } = self;
         (before != name && old.spec.replicas > 0).then(|| {
             let message =
-                format!("the queue is {before:?} and cannot become {name:?} while there are gangs{why}");
+                format!("the queue cannot change from {before:?} to {name:?} while PodGangs exist{why}");
             FieldError::forbidden(path, message)
         })
     }

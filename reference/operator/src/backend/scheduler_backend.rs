@@ -210,10 +210,10 @@ pub enum BackendError {
     #[error("{0}")]
     Refused(String),
     /// An object of another owner has the name of a gang resource. A retry may succeed.
-    #[error("{0} exists and is not controlled by this PodGang")]
+    #[error("{0} exists and is not controlled by this PodGang: delete it, or rename the PodCliqueSet")]
     NameTaken(String),
     /// Only the owner of the finalizer, or a user, can free the name of the gang resource.
-    #[error("{object} is being deleted and has the finalizer {finalizer}")]
+    #[error("{object} is being deleted, but the finalizer {finalizer} keeps it: remove the finalizer")]
     Kept { object: String, finalizer: String },
     /// An object of a deleted PodGang of the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]

@@ -44,8 +44,8 @@ pub(super) fn validate(
         Ok(chosen) => {
             if chosen != scope && pcs.annotations().contains_key(ANNOTATION_GANG_SCOPE) {
                 findings.warnings.push(format!(
-                    "annotation {ANNOTATION_GANG_SCOPE}: {} has no effect: CompositePodGroup is served, and every \
-                     PodGang becomes a tree",
+                    "annotation {ANNOTATION_GANG_SCOPE}: {} has no effect: the API server serves \
+                     CompositePodGroup, so every PodGang becomes a tree",
                     scope.as_str()
                 ));
             }
@@ -115,14 +115,15 @@ fn scheduling_groups(
         } else if group.is_some() && !config.gang_scheduling {
             findings.errors.push(FieldError::forbidden(
                 path,
-                "may be set only where profile default-scheduler has gangScheduling: true",
+                "needs gangScheduling: true in profile default-scheduler of the OperatorConfiguration",
             ));
         } else if external && group.is_none() {
             // Without a group, kube-scheduler would schedule these pods one by one, because Grove creates no
             // PodGroups.
-            findings
-                .errors
-                .push(FieldError::required(path, "must be set on every clique if it is set on one"));
+            findings.errors.push(FieldError::required(
+                path,
+                "must be set on every clique, because another clique sets it",
+            ));
         }
     }
 }
@@ -133,7 +134,7 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
         |pcs: &PodCliqueSet| pcs.spec.template.priority_class_name.clone().filter(|name| !name.is_empty());
     if old.is_some_and(|old| old.spec.replicas > 0 && class(old) != class(pcs)) {
         let message =
-            "cannot change while there are gangs: PodGroups are immutable; recreate the PodCliqueSet";
+            "cannot change while PodGangs exist, because PodGroups are immutable; recreate the PodCliqueSet";
         findings.errors.push(FieldError::forbidden(format!("{TEMPLATE}.priorityClassName"), message));
     }
 }
@@ -164,7 +165,7 @@ fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings
         if own != first_policy {
             let message = format!(
                 "{own:?}: kube-scheduler binds a gang only if all its pods have one preemption policy, and clique \
-                 {first:?} has {first_policy:?}"
+                 {first:?} has {first_policy:?}: set the same policy on all cliques"
             );
             findings.errors.push(FieldError::invalid(format!("{path}.preemptionPolicy"), message));
         }
@@ -194,7 +195,7 @@ fn system_priority(
 
 fn podgroup_limit(template: &PodCliqueSetTemplateSpec, findings: &mut Validation) {
     let PodGroupCounts { base, scaled } = podgroup_counts(template);
-    let advice = format!("annotation {ANNOTATION_GANG_SCOPE}: PodGang has no such limit");
+    let advice = format!("with annotation {ANNOTATION_GANG_SCOPE}: PodGang this limit does not apply");
     if base > workload_api::MAX_TEMPLATES {
         let message =
             format!("the base PodGang would have {}; {advice}", too_many("Workload", "podgroups", base));
@@ -268,19 +269,22 @@ fn refusal(
     match (place, scope) {
         (_, GangScope::Tree) => None,
         (ConstraintPath::PodCliqueSet, GangScope::PodGroup) if !single => Some(
-            "kube-scheduler takes one topology key per PodGroup, and PodGroups of one PodGang would choose \
-             domains of their own; a constraint of the PodCliqueSet needs PodGangs of one podgroup, or \
-             annotation scheduling.grove.io/gang-scope: PodGang",
+            "kube-scheduler chooses a domain for each PodGroup, so the podgroups of a PodGang could get \
+             different domains; set annotation scheduling.grove.io/gang-scope: PodGang, or constrain the \
+             cliques instead",
         ),
-        (ConstraintPath::Clique, GangScope::PodGang) => {
-            Some("gang scope PodGang has one PodGroup: only the PodCliqueSet may have a constraint")
-        }
-        (ConstraintPath::Clique, GangScope::PodGroup) if template.topology_constraint.is_some() => {
-            Some("kube-scheduler takes one topology key per PodGroup, and the PodCliqueSet has one already")
-        }
-        (ConstraintPath::ScalingGroup, _) => {
-            Some("kube-scheduler cannot keep the PodGroups of a scaling-group replica in one domain")
-        }
+        (ConstraintPath::Clique, GangScope::PodGang) => Some(
+            "gang scope PodGang creates one PodGroup per PodGang: set the constraint on the PodCliqueSet \
+             instead",
+        ),
+        (ConstraintPath::Clique, GangScope::PodGroup) if template.topology_constraint.is_some() => Some(
+            "a PodGroup has only one topology key, and the PodCliqueSet already sets it: remove one \
+             constraint",
+        ),
+        (ConstraintPath::ScalingGroup, _) => Some(
+            "kube-scheduler cannot keep the PodGroups of a scaling-group replica in one domain without \
+             CompositePodGroup",
+        ),
         (ConstraintPath::PodCliqueSet | ConstraintPath::Clique, _) => None,
     }
 }

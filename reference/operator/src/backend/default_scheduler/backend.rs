@@ -44,7 +44,9 @@ impl DefaultScheduler {
         match self.config.gang_scheduling {
             true => self.detection.support().await,
             false => {
-                let composite = Err(Unavailable::Absent("gangScheduling is false".to_owned()));
+                let composite = Err(Unavailable::Absent(
+                    "gangScheduling of profile default-scheduler is false".to_owned(),
+                ));
                 Support { gangs: Ok(Version::V1Alpha2), topology: Ok(()), composite }
             }
         }
@@ -66,7 +68,7 @@ impl SchedulerBackend for DefaultScheduler {
         match (&support.gangs, &support.topology) {
             (Err(reason), _) => tracing::warn!(backend = self.name(), %reason, "gangs cannot be scheduled"),
             (Ok(_), Err(reason)) => {
-                tracing::warn!(backend = self.name(), %reason, "no topology constraints")
+                tracing::warn!(backend = self.name(), %reason, "topology constraints are refused")
             }
             (Ok(version), Ok(())) => {
                 let scope = support.scope(self.config.gang_scope);
@@ -101,7 +103,7 @@ impl SchedulerBackend for DefaultScheduler {
         let scope = support.gangs.as_ref().map_err(Clone::clone);
         let scope = scope.and_then(|_| support.scope(self.scope(pod_gang)));
         let scope = scope.map_err(|reason| self.not_ready(reason))?;
-        tracing::info!(pod_gang = pod_gang.name_any(), scope = scope.as_str(), "mapping chosen");
+        tracing::info!(pod_gang = pod_gang.name_any(), scope = scope.as_str(), "gang scope chosen");
         pod_gang.annotations_mut().insert(ANNOTATION_PINNED_SCOPE.to_owned(), scope.as_str().to_owned());
         Ok(())
     }
@@ -194,7 +196,10 @@ impl SchedulerBackend for DefaultScheduler {
             return Ok(Release::Now(Vec::new()));
         }
         if let Some(former) = release::former_pod_in_group(pod, gang) {
-            return Ok(Release::Hold(format!("{}, a replaced pod, still counts", former.name_any())));
+            return Ok(Release::Hold(format!(
+                "kube-scheduler still counts the replaced pod {}",
+                former.name_any()
+            )));
         }
         let scope = self.scope(gang.pod_gang);
         if release::is_member(pod) {
@@ -204,7 +209,9 @@ impl SchedulerBackend for DefaultScheduler {
             // An API server whose feature gate is off has dropped `spec.schedulingGroup`. kube-scheduler
             // would schedule the pod on its own (KUBE-16).
             return Ok(match self.readiness().await {
-                Ok(()) => Release::Replace("the API server dropped its spec.schedulingGroup".to_owned()),
+                Ok(()) => {
+                    Release::Replace("the API server dropped spec.schedulingGroup of the pod".to_owned())
+                }
                 Err(reason) => Release::Hold(reason),
             });
         }

@@ -135,8 +135,8 @@ impl Probe {
                 }
             }
             Err(kube::Error::Api(status)) if status.is_not_found() => Err(Unavailable::Absent(format!(
-                "API {version} ({}) is not served; kube-apiserver needs its feature gates and \
-                 --runtime-config={version}=true",
+                "API {version} ({}) is not served; start kube-apiserver with --runtime-config={version}=true \
+                 and the feature gates of this API",
                 resources.join(", ")
             ))),
             Err(error) => {
@@ -160,7 +160,7 @@ impl Probe {
             return Err(Unavailable::Absent(declared_off(GATE)));
         }
         if version == Version::V1Alpha2 {
-            return Err(Unavailable::Absent(format!("{GATE} comes with Kubernetes 1.37")));
+            return Err(Unavailable::Absent(format!("{GATE} needs Kubernetes 1.37 or newer")));
         }
         let with_gate = |unavailable| match unavailable {
             Unavailable::Absent(reason) => Unavailable::Absent(format!("{reason} (feature gate {GATE})")),
@@ -206,8 +206,8 @@ impl Probe {
 
 fn declared_off(gate: &str) -> String {
     format!(
-        "feature gate {gate} is declared off on kube-scheduler (profile default-scheduler, \
-         config.schedulerFeatureGates)"
+        "profile default-scheduler declares that feature gate {gate} is off on kube-scheduler \
+         (config.schedulerFeatureGates)"
     )
 }
 

@@ -86,7 +86,7 @@ async fn a_missing_feature_is_named(
 async fn a_gate_declared_off_counts_as_missing() {
     let gates = SchedulerFeatureGates { gang_scheduling: false, ..SchedulerFeatureGates::default() };
     let support = detection(FULL, gates).support().await;
-    assert!(support.gangs.unwrap_err().contains("GangScheduling is declared off"));
+    assert!(support.gangs.unwrap_err().contains("feature gate GangScheduling is off"));
 }
 
 #[rstest::rstest]
@@ -102,7 +102,7 @@ async fn a_gate_declared_off_counts_as_missing() {
     WITH_TREES,
     SchedulerFeatureGates { composite_pod_group: false, ..SchedulerFeatureGates::default() },
     Version::V1Beta1,
-    Some("CompositePodGroup is declared off")
+    Some("feature gate CompositePodGroup is off")
 )]
 #[tokio::test]
 async fn a_missing_part_of_tree_support_is_named(

@@ -57,7 +57,8 @@ impl Builder<'_> {
         let gang_key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
         if gang_key.is_some() && spec.podgroups.len() > 1 {
             return Err(self.refused(
-                "a topology key for several podgroups needs one PodGroup, because each PodGroup chooses its own domain",
+                "the topology constraint covers several podgroups, but kube-scheduler chooses a domain for \
+                 each PodGroup",
             ));
         }
         self.refuse_group_constraints()?;
@@ -65,7 +66,7 @@ impl Builder<'_> {
             let own = self.member(podgroup)?;
             if own.shape.scheduling_constraints.is_some() && gang_key.is_some() {
                 return Err(self.refused(
-                    "a PodGroup has only one topology key, but the gang and its podgroup require two",
+                    "a PodGroup has only one topology key, but the PodGang and its podgroup both set one",
                 ));
             }
             let key = gang_key.clone().map(SchedulingConstraints::one_domain_of);
@@ -80,7 +81,7 @@ impl Builder<'_> {
         self.refuse_group_constraints()?;
         if spec.podgroups.iter().any(|podgroup| constrains(podgroup.topology_constraint.as_ref())) {
             return Err(
-                self.refused("a topology key of one podgroup cannot be given to the PodGroup of the gang")
+                self.refused("gang scope PodGang cannot honour the topology constraint of a single podgroup")
             );
         }
         let key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
@@ -115,7 +116,7 @@ impl Builder<'_> {
         }
         let members = self.members(ungrouped)?;
         if composites.is_empty() && members.is_empty() {
-            return Err(self.refused("it has no podgroups"));
+            return Err(self.refused("the PodGang has no podgroups"));
         }
         let key = self.required_key("topologyConstraint", spec.topology_constraint.as_ref())?;
         let (name, template) = (names::whole_gang(self.pod_gang), names::composite_template(&gang));
@@ -165,7 +166,7 @@ impl Builder<'_> {
         let mut configs = self.pod_gang.spec.topology_constraint_group_configs.iter();
         match configs.find(|config| constrains(config.topology_constraint.as_ref())) {
             Some(config) => Err(self.refused(format!(
-                "topology for a group ({}) needs CompositePodGroup, which Kubernetes has from 1.37 on",
+                "topology group {} needs CompositePodGroup, which Kubernetes serves since 1.37",
                 config.name
             ))),
             None => Ok(()),

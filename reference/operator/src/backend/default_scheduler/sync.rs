@@ -75,14 +75,14 @@ async fn ensure(
                 Owner::Predecessor if found.metadata.deletion_timestamp.is_some() => {
                     Err(deletion_blocker(what, &found))
                 }
-                Owner::Predecessor => {
-                    Err(BackendError::Waiting(format!("{what} belongs to a deleted PodGang of this name")))
-                }
+                Owner::Predecessor => Err(BackendError::Waiting(format!(
+                    "{what} of a deleted PodGang with the same name must be deleted first"
+                ))),
                 // A create cannot restore the owner reference, and a running gang must not be disturbed
                 // (GANG-12).
                 Owner::Absent if is_as_planned(wanted, &found) => Ok(Some(format!(
-                    "{what} has lost its owner reference, which cannot be restored: delete it together \
-                     with its PodGang"
+                    "{what} has lost its owner reference, which the operator cannot restore: \
+                     delete this object and its PodGang"
                 ))),
                 Owner::Absent | Owner::Other => Err(BackendError::NameTaken(what)),
             }
@@ -97,7 +97,9 @@ fn deletion_blocker(what: String, found: &DynamicObject) -> BackendError {
     let has_pods = found.finalizers().iter().any(|finalizer| is_kubernetes_finalizer(finalizer));
     match kept_by(found).filter(|_| !has_pods) {
         Some(finalizer) => BackendError::Kept { object: what, finalizer: finalizer.to_owned() },
-        None => BackendError::HeldByPods(format!("{what} of a deleted PodGang of this name has pods")),
+        None => {
+            BackendError::HeldByPods(format!("{what} of a deleted PodGang with the same name still has pods"))
+        }
     }
 }
 
@@ -128,13 +130,16 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
     let what = format!("{} {}", resource.kind, found.name_any());
     if found.metadata.deletion_timestamp.is_some() {
         return Some(format!(
-            "{what} is being deleted but held by finalizers {:?} until its pods are deleted; the gang is left \
-             as it is",
+            "{what} is being deleted, but finalizers {:?} keep it until its pods are deleted; the operator \
+             leaves the gang unchanged",
             found.finalizers()
         ));
     }
     let differs = |path: String| {
-        format!("{what} differs at {path}: gang resources are never patched, so the gang stays unchanged")
+        format!(
+            "{what} differs from the plan at {path}: the operator never patches it, so the gang stays \
+             unchanged"
+        )
     };
     let (wanted_spec, found_spec) = (&wanted.data["spec"], &found.data["spec"]);
     let in_spec = difference("spec", wanted_spec, found_spec).map(differs);
@@ -142,7 +147,10 @@ fn defect(resource: &ApiResource, wanted: &DynamicObject, found: &DynamicObject)
         let mut labels = wanted.labels().iter();
         let lost = labels.find(|(key, value)| found.labels().get(*key) != Some(value));
         lost.map(|(key, _)| {
-            format!("{what} has lost or changed label {key}, which no part of the gang depends on")
+            format!(
+                "label {key} of {what} was removed or changed: the label does not affect scheduling, \
+                 and the operator does not restore it"
+            )
         })
     };
     in_spec.or_else(lost_label)
@@ -195,15 +203,18 @@ mod tests {
     )]
     #[case::changed(
         json!({"spec": {"min": 3, "topology": [{"key": "k"}]}}),
-        Some("PodGroup g differs at spec.min: gang resources are never patched, so the gang stays unchanged")
+        Some("PodGroup g differs from the plan at spec.min: the operator never patches it, so the gang \
+              stays unchanged")
     )]
     #[case::list_cut(
         json!({"spec": {"min": 2, "topology": []}}),
-        Some("PodGroup g differs at spec.topology: gang resources are never patched, so the gang stays unchanged")
+        Some("PodGroup g differs from the plan at spec.topology: the operator never patches it, so the gang \
+              stays unchanged")
     )]
     #[case::lost(
         json!({"spec": {"min": 2}}),
-        Some("PodGroup g differs at spec.topology: gang resources are never patched, so the gang stays unchanged")
+        Some("PodGroup g differs from the plan at spec.topology: the operator never patches it, so the gang \
+              stays unchanged")
     )]
     fn differences_are_reported(#[case] mut found: Value, #[case] message: Option<&str>) {
         let wanted = json!({"metadata": {"name": "g"}, "spec": {
@@ -273,14 +284,19 @@ mod tests {
         assert!(matches!(held, Err(BackendError::HeldByPods(_))), "{held:?}");
         deleting["metadata"]["finalizers"] = json!(["example.com/review", "example.com/audit"]);
         let kept = ensured_with_existing(deleting.clone()).await.unwrap_err();
-        let wanted = "Workload ns/g is being deleted and has the finalizer example.com/review";
+        let wanted = "Workload ns/g is being deleted, but the finalizer example.com/review keeps it: remove \
+                      the finalizer";
         assert_eq!(kept.to_string(), wanted);
         deleting["metadata"]["finalizers"] =
             json!(["scheduling.k8s.io/podgroup-protection", "example.com/review"]);
         let held = ensured_with_existing(deleting).await;
         assert!(matches!(held, Err(BackendError::HeldByPods(_))), "{held:?}");
         let other = ensured_with_existing(taken_by("Job", "g", "other")).await.unwrap_err();
-        assert_eq!(other.to_string(), "Workload ns/g exists and is not controlled by this PodGang");
+        assert_eq!(
+            other.to_string(),
+            "Workload ns/g exists and is not controlled by this PodGang: delete \
+             it, or rename the PodCliqueSet"
+        );
         assert!(matches!(other, BackendError::NameTaken(_)));
     }
 

@@ -9,7 +9,7 @@ use crate::backend::name_pattern::NamePattern;
 use crate::backend::template::TEMPLATE;
 use crate::backend::{FieldError, Validation};
 
-const KEPT: &str = ": KAI keeps the queue that a PodGroup was created with";
+const KEPT: &str = ": KAI keeps the queue of an existing PodGroup; recreate the PodCliqueSet";
 
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
     let error = match queue::of_pcs(pcs) {
@@ -114,6 +114,6 @@ mod tests {
     #[test]
     fn a_moved_queue_is_named() {
         let found = validate(&pcs(1, "r"), Some(&pcs(1, "q")));
-        insta::assert_snapshot!(found.errors[0], @r#"metadata.labels[kai.scheduler/queue]: Forbidden: the queue is "q" and cannot become "r" while there are gangs: KAI keeps the queue that a PodGroup was created with"#);
+        insta::assert_snapshot!(found.errors[0], @r#"metadata.labels[kai.scheduler/queue]: Forbidden: the queue cannot change from "q" to "r" while PodGangs exist: KAI keeps the queue of an existing PodGroup; recreate the PodCliqueSet"#);
     }
 }

@@ -8,14 +8,15 @@ use kube::ResourceExt;
 use super::api::LABEL_NODE_POOL;
 use crate::backend::FieldError;
 
-const KEPT: &str = "KAI keeps the node pool that a PodGroup was created with";
+const KEPT: &str = "KAI keeps the node pool of an existing PodGroup; recreate the PodCliqueSet";
 
 pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Option<&str>, FieldError> {
     let mut all = named(pcs);
     let Some((first, place)) = all.next() else { return Ok(None) };
     match all.find(|(other, _)| *other != first) {
         Some((other, path)) => {
-            let message = format!("{other:?} differs from {first:?} in {place}: a gang has one node pool");
+            let message =
+                format!("{other:?} differs from {first:?} in {place}: all cliques need the same node pool");
             Err(FieldError::invalid(path, message))
         }
         None => Ok(Some(first)),
@@ -37,7 +38,7 @@ pub(super) fn check(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Option<Fi
         let quoted = |pool: Option<&str>| pool.map_or_else(|| "none".to_owned(), |pool| format!("{pool:?}"));
         let (before, pool) = (quoted(before), quoted(pool));
         let message =
-            format!("the node pool is {before} and cannot become {pool} while there are gangs: {KEPT}");
+            format!("the node pool cannot change from {before} to {pool} while PodGangs exist: {KEPT}");
         FieldError::forbidden(path, message)
     })
 }
@@ -93,9 +94,9 @@ mod tests {
         ];
         let errors = errors.map(|error| error.unwrap().to_string()).join("\n");
         insta::assert_snapshot!(errors, @r#"
-        spec.template.cliques[1].labels[kai.scheduler/node-pool]: Invalid value: "q" differs from "p" in spec.template.cliques[0].labels[kai.scheduler/node-pool]: a gang has one node pool
-        metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become "q" while there are gangs: KAI keeps the node pool that a PodGroup was created with
-        metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool is "p" and cannot become none while there are gangs: KAI keeps the node pool that a PodGroup was created with
+        spec.template.cliques[1].labels[kai.scheduler/node-pool]: Invalid value: "q" differs from "p" in spec.template.cliques[0].labels[kai.scheduler/node-pool]: all cliques need the same node pool
+        metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool cannot change from "p" to "q" while PodGangs exist: KAI keeps the node pool of an existing PodGroup; recreate the PodCliqueSet
+        metadata.labels[kai.scheduler/node-pool]: Forbidden: the node pool cannot change from "p" to none while PodGangs exist: KAI keeps the node pool of an existing PodGroup; recreate the PodCliqueSet
         "#);
         assert_eq!(check(&pcs(1, ["q", "", ""]), Some(&pcs(0, ["p", "", ""]))), None);
     }

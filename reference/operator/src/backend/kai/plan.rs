@@ -68,8 +68,9 @@ fn spec(gang: &Gang<'_>, existing: Option<&DynamicObject>) -> Result<Value, Back
             gang.refused(format!("minReplicas add up to {min_member}: a gang needs at least one pod"))
         );
     }
+    let no_queue = || gang.refused(format!("no label or annotation {KEY_QUEUE} names a queue"));
     Ok(json!({
-        "queue": queue.ok_or_else(|| gang.refused(format!("no queue ({KEY_QUEUE})")))?,
+        "queue": queue.ok_or_else(no_queue)?,
         "minMember": min_member,
         "minSubGroup": null,
         "stalenessGracePeriod": staleness_grace_period(existing),
@@ -99,7 +100,8 @@ impl Gang<'_> {
                     )));
                 }
                 if let Some(other) = parents.insert(podgroup.as_str(), config.name.as_str()) {
-                    let reason = format!("podgroup {podgroup} is in {other} and in {}", config.name);
+                    let reason =
+                        format!("podgroup {podgroup} is in topology groups {other} and {}", config.name);
                     return Err(self.refused(reason));
                 }
             }
@@ -113,7 +115,9 @@ impl Gang<'_> {
         }
         let mut names = BTreeSet::new();
         match sub_groups.iter().find(|sub_group| !names.insert(sub_group["name"].as_str())) {
-            Some(duplicate) => Err(self.refused(format!("two subgroups are named {}", duplicate["name"]))),
+            Some(duplicate) => {
+                Err(self.refused(format!("two subgroups would have the name {}", duplicate["name"])))
+            }
             None => Ok(sub_groups),
         }
     }
@@ -146,7 +150,7 @@ impl Gang<'_> {
             (None, _) => None,
             (Some(_), Some(topology)) => Some(topology),
             (Some(key), None) => {
-                let reason = format!("the topology constraint {key} names no topology");
+                let reason = format!("no topologyName is known for the topology key {key}");
                 return Err(self.refused(reason));
             }
         };

@@ -126,7 +126,7 @@ fn a_constraint_without_a_topology_is_refused(#[case] edit: fn(&mut PodGang)) {
     let mut pod_gang = pod_gang();
     edit(&mut pod_gang);
     assert!(is_constrained(&pod_gang));
-    assert_eq!(refusal(&pod_gang, None), "PodGang wl-0: the topology constraint rack names no topology");
+    assert_eq!(refusal(&pod_gang, None), "PodGang wl-0: no topologyName is known for the topology key rack");
 }
 
 #[test]
@@ -157,11 +157,11 @@ fn what_kai_cannot_express_is_refused() {
         }),
     ];
     insta::assert_snapshot!(refusals.join("\n"), @r#"
-    PodGang wl-0: no queue (kai.scheduler/queue)
+    PodGang wl-0: no label or annotation kai.scheduler/queue names a queue
     PodGang wl-0: minReplicas add up to 0: a gang needs at least one pod
     PodGang wl-0: topology group c names podgroup gone, which does not exist
-    PodGang wl-0: podgroup wl-0-a is in c and in d
-    PodGang wl-0: two subgroups are named "wl-0-a"
+    PodGang wl-0: podgroup wl-0-a is in topology groups c and d
+    PodGang wl-0: two subgroups would have the name "wl-0-a"
     "#);
 }
 

@@ -18,13 +18,13 @@ pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
     });
     let mut all = own.into_iter().chain(cliques);
     let Some(queue) = all.next() else {
-        let message = "KAI needs a queue, on the PodCliqueSet or on its cliques, as a label or an annotation";
+        let message = "name a KAI queue in a label or annotation of the PodCliqueSet or of its cliques";
         return Err(FieldError::required(path("metadata", "labels"), message));
     };
     match all.find(|other| other.name != queue.name) {
         Some(other) => {
             let message = format!(
-                "{:?} differs from {:?} in {}: a gang has one queue",
+                "{:?} differs from {:?} in {}: all cliques need the same queue",
                 other.name, queue.name, queue.path
             );
             Err(FieldError::invalid(other.path, message))
@@ -93,9 +93,9 @@ mod tests {
         ];
         let errors = errors.map(|queues| of_pcs(&pcs(queues)).unwrap_err().to_string()).join("\n");
         insta::assert_snapshot!(errors, @r#"
-        metadata.labels[kai.scheduler/queue]: Required value: KAI needs a queue, on the PodCliqueSet or on its cliques, as a label or an annotation
-        spec.template.cliques[1].labels[kai.scheduler/queue]: Invalid value: "r" differs from "q" in metadata.labels[kai.scheduler/queue]: a gang has one queue
-        spec.template.cliques[1].annotations[kai.scheduler/queue]: Invalid value: "r" differs from "q" in spec.template.cliques[0].annotations[kai.scheduler/queue]: a gang has one queue
+        metadata.labels[kai.scheduler/queue]: Required value: name a KAI queue in a label or annotation of the PodCliqueSet or of its cliques
+        spec.template.cliques[1].labels[kai.scheduler/queue]: Invalid value: "r" differs from "q" in metadata.labels[kai.scheduler/queue]: all cliques need the same queue
+        spec.template.cliques[1].annotations[kai.scheduler/queue]: Invalid value: "r" differs from "q" in spec.template.cliques[0].annotations[kai.scheduler/queue]: all cliques need the same queue
         "#);
     }
 }

@@ -30,13 +30,16 @@ impl TopologyBackend for Kai {
         match controller {
             Some(owner) if Some(&owner.uid) == binding.meta().uid.as_ref() => {}
             Some(owner) if owner.kind == ClusterTopologyBinding::kind(&()) && owner.name == name => {
-                let what =
-                    format!("KAI Topology {name} belongs to a deleted ClusterTopologyBinding of this name");
+                let what = format!(
+                    "KAI Topology {name} of a deleted ClusterTopologyBinding with the same name must be \
+                     deleted first"
+                );
                 return Err(BackendError::Waiting(what));
             }
             _ => {
                 let what = format!(
-                    "KAI Topology {name} exists and is not controlled by this ClusterTopologyBinding"
+                    "KAI Topology {name} exists and is not controlled by this ClusterTopologyBinding: \
+                     delete it, or rename the binding"
                 );
                 return Ok(TopologyState::Refused(what));
             }

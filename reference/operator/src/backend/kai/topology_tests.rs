@@ -75,7 +75,8 @@ async fn a_topology_of_another_owner_is_never_taken_over() {
     let mut unowned = topology(&["z", "r"], "u1");
     unowned.metadata.owner_references = None;
     let (state, written) = sync(Some(unowned)).await;
-    let reason = "KAI Topology topo exists and is not controlled by this ClusterTopologyBinding";
+    let reason = "KAI Topology topo exists and is not controlled by this ClusterTopologyBinding: delete it, \
+                  or rename the binding";
     assert_eq!(state.unwrap(), TopologyState::Refused(reason.to_owned()));
     assert_eq!(written, []);
 }

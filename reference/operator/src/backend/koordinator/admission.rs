@@ -13,8 +13,8 @@ use crate::backend::template::{
 };
 use crate::backend::{FieldError, Validation};
 
-const CLAIMS_BLOCKED: &str = "Koordinator 1.8 refuses a pod whose claim is being allocated for another one, and so never binds a gang \
-                              that shares one";
+const CLAIMS_BLOCKED: &str = "Koordinator 1.8 refuses a pod while its claim is being allocated for another \
+                              pod, so it never binds a gang whose pods share a claim";
 
 pub(super) fn validate(pcs: &PodCliqueSet) -> Validation {
     let mut findings = Validation { errors: mnnvl(pcs), ..Validation::default() };
@@ -35,7 +35,8 @@ fn refusal(constrained: &Constrained<'_>, podgroups: usize) -> Option<&'static s
         ConstraintPath::PodCliqueSet => None,
         ConstraintPath::Clique if podgroups <= 1 => None,
         ConstraintPath::Clique => Some(
-            "Koordinator honours one topology for all podgroups of a gang, and a PodGang would have more than one",
+            "Koordinator honours one topology for a whole gang, and this PodCliqueSet has several cliques: \
+             constrain the PodCliqueSet",
         ),
         ConstraintPath::ScalingGroup => {
             Some("Koordinator cannot keep the podgroups of a scaling-group replica in one domain")
@@ -55,7 +56,10 @@ fn mnnvl(pcs: &PodCliqueSet) -> Vec<FieldError> {
         let auto = annotations.get(ANNOTATION_AUTO_MNNVL).is_some_and(|value| value == "enabled");
         let group = annotations.get(ANNOTATION_MNNVL_GROUP).is_some_and(|group| group != "none");
         let keys = [(ANNOTATION_AUTO_MNNVL, auto), (ANNOTATION_MNNVL_GROUP, group)];
-        let message = format!("scheduler backend {KOORD_SCHEDULER} has no multi-node NVLink (MNNVL)");
+        let message = format!(
+            "scheduler backend {KOORD_SCHEDULER} does not support multi-node NVLink (MNNVL): remove the \
+             annotation"
+        );
         keys.into_iter()
             .filter(|(_, is_requested)| *is_requested)
             .map(move |(key, _)| FieldError::forbidden(format!("{path}[{key}]"), &message))

@@ -50,7 +50,7 @@ fn a_level_of_a_clique_or_a_group_is_refused() {
             constraint(&json!({"preferred": "rack"}));
     });
     insta::assert_snapshot!(findings(&pcs), @"
-    spec.template.cliques[0].topologyConstraint: Forbidden: scheduler backend koord-scheduler cannot honour this constraint: Koordinator honours one topology for all podgroups of a gang, and a PodGang would have more than one
+    spec.template.cliques[0].topologyConstraint: Forbidden: scheduler backend koord-scheduler cannot honour this constraint: Koordinator honours one topology for a whole gang, and this PodCliqueSet has several cliques: constrain the PodCliqueSet
     spec.template.podCliqueScalingGroups[0].topologyConstraint: Forbidden: scheduler backend koord-scheduler cannot honour this constraint: Koordinator cannot keep the podgroups of a scaling-group replica in one domain
     ");
 }
@@ -99,7 +99,7 @@ fn mnnvl_is_refused_at_every_level(#[case] key: &str, #[case] value: &str, #[cas
 #[test]
 fn the_refusal_of_mnnvl_names_the_annotation() {
     let pcs = pcs(|pcs| pcs["metadata"]["annotations"] = json!({"grove.io/auto-mnnvl": "enabled"}));
-    insta::assert_snapshot!(findings(&pcs), @"metadata.annotations[grove.io/auto-mnnvl]: Forbidden: scheduler backend koord-scheduler has no multi-node NVLink (MNNVL)");
+    insta::assert_snapshot!(findings(&pcs), @"metadata.annotations[grove.io/auto-mnnvl]: Forbidden: scheduler backend koord-scheduler does not support multi-node NVLink (MNNVL): remove the annotation");
 }
 
 #[test]

@@ -189,7 +189,7 @@ async fn a_started_gang_that_the_cache_lacks_is_not_held_again(#[case] orphaned:
 
 #[rstest::rstest]
 #[case::as_planned(true, 0, &[])]
-#[case::annotation_lost(false, 1, &["ClusterNetworkTopology default declares no rackLayer"])]
+#[case::annotation_lost(false, 1, &["ClusterNetworkTopology default declares no layer rackLayer"])]
 #[tokio::test]
 async fn a_gang_with_pod_groups_needs_no_declared_layer(
     #[case] as_planned: bool,
@@ -232,7 +232,7 @@ async fn a_required_layer_must_be_declared() {
     for api in others {
         let error = sync_error(&api, &pod_gang).await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(error, @r#"scheduler backend "koord-scheduler" is not ready: ClusterNetworkTopology default declares no rackLayer"#);
+            insta::assert_snapshot!(error, @r#"scheduler backend "koord-scheduler" is not ready: ClusterNetworkTopology default declares no layer rackLayer"#);
         }
         assert_eq!(requests(&api), Vec::<String>::new());
     }

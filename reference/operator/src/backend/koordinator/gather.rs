@@ -20,7 +20,7 @@ pub(super) struct Gather {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("ClusterNetworkTopology default declares no {}", .0.as_str())]
+#[error("ClusterNetworkTopology default declares no layer {}", .0.as_str())]
 pub(super) struct UndeclaredLayer(Layer);
 
 impl Gather {
@@ -33,7 +33,9 @@ impl Gather {
             return Err(UndeclaredLayer(layer));
         }
         if let Some(layer) = gather.preferred.take_if(|layer| undeclared(layer)) {
-            gather.warnings.push(format!("{}: the preferred level is left out", UndeclaredLayer(layer)));
+            gather
+                .warnings
+                .push(format!("{}: the operator ignores the preferred level", UndeclaredLayer(layer)));
         }
         Ok(gather)
     }
@@ -56,7 +58,7 @@ pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gat
     };
     let spec = &pod_gang.spec;
     if let Some(config) = spec.topology_constraint_group_configs.first() {
-        let reason = format!("has no topology for a part of a gang ({})", config.name);
+        let reason = format!("cannot keep a part of a gang, topology group {}, in one domain", config.name);
         return Err(refused(reason));
     }
     let mut own = spec.podgroups.iter().map(|podgroup| pack_keys(podgroup.topology_constraint.as_ref()));
@@ -77,9 +79,9 @@ pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gat
     if let Some(key) = preferred.or(whole.1) {
         gather.preferred = mappings.layer(key);
         if gather.preferred.is_none() {
-            gather
-                .warnings
-                .push(format!("Koordinator has no layer for the preferred level {key}, which is left out"));
+            gather.warnings.push(format!(
+                "Koordinator has no layer for the preferred level {key}: the operator ignores it"
+            ));
         }
     }
     Ok(gather)

@@ -79,7 +79,7 @@ fn the_network_topology_annotation_names_the_layers(
 fn an_unknown_preferred_level_is_left_out_with_a_warning() {
     let gather = gathered(&pod_gang(pack(RACK, "example.com/row"), vec![None, None])).unwrap();
     assert_eq!((gather.required, gather.preferred), (Some(Layer::Rack), None));
-    insta::assert_snapshot!(gather.warnings.join("\n"), @"Koordinator has no layer for the preferred level example.com/row, which is left out");
+    insta::assert_snapshot!(gather.warnings.join("\n"), @"Koordinator has no layer for the preferred level example.com/row: the operator ignores it");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_topology_group_config_is_always_refused() {
     pod_gang.spec.topology_constraint_group_configs = vec![config];
     let error = gathered(&pod_gang).unwrap_err();
     assert!(matches!(error, BackendError::Refused(_)), "{error:?}");
-    insta::assert_snapshot!(error, @"PodGang wl-0: Koordinator has no topology for a part of a gang (wl-0-sg-0)");
+    insta::assert_snapshot!(error, @"PodGang wl-0: Koordinator cannot keep a part of a gang, topology group wl-0-sg-0, in one domain");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn an_undeclared_layer_is_left_out_or_refused() {
     assert_eq!(both, gather);
     let rack = gather.clone().within(&declared(&["rackLayer", "NodeTopologyLayer"])).unwrap();
     assert_eq!((rack.required, rack.preferred), (Some(Layer::Rack), None));
-    insta::assert_snapshot!(rack.warnings.join("\n"), @"ClusterNetworkTopology default declares no hostLayer: the preferred level is left out");
+    insta::assert_snapshot!(rack.warnings.join("\n"), @"ClusterNetworkTopology default declares no layer hostLayer: the operator ignores the preferred level");
     let none = gather.within(&declared(&["hostLayer"])).unwrap_err();
-    insta::assert_snapshot!(none, @"ClusterNetworkTopology default declares no rackLayer");
+    insta::assert_snapshot!(none, @"ClusterNetworkTopology default declares no layer rackLayer");
 }

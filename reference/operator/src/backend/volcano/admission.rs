@@ -10,8 +10,8 @@ use crate::backend::template::{ConstraintPath, TEMPLATE, constraints, refuse_sha
 
 const RECREATE: &str = "; recreate the PodCliqueSet";
 
-const CLAIMS_UNREAD: &str = "Volcano's scheduler looks at no claim in its default configuration, and would bind pods away from the \
-                             devices that they share";
+const CLAIMS_UNREAD: &str = "Volcano ignores ResourceClaims in its default configuration, and could bind \
+                             pods to nodes without the devices that they share";
 
 pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Validation {
     let mut findings = Validation::default();
@@ -30,8 +30,8 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
             }
             ConstraintPath::ScalingGroup => findings.errors.push(constrained.refused(
                 VOLCANO,
-                "Volcano knows the gang and its podgroups, and cannot keep the podgroups of a scaling-group \
-                 replica in one domain",
+                "Volcano cannot keep the podgroups of a scaling-group replica in one domain: \
+                 constrain the PodCliqueSet or its cliques instead",
             )),
         }
     }
@@ -51,8 +51,8 @@ fn best_effort(template: &PodCliqueSetTemplateSpec) -> impl Iterator<Item = Stri
     let cliques = template.cliques.iter().enumerate();
     cliques.filter(|(_, clique)| !requests_resources(&clique.spec.pod_spec)).map(|(i, _)| {
         format!(
-            "{TEMPLATE}.cliques[{i}].spec.podSpec asks for no resources: Volcano counts such pods as placed before they \
-             are, and places them one by one, so they are not held together as a gang"
+            "{TEMPLATE}.cliques[{i}].spec.podSpec requests no resources: Volcano binds such pods one by one, \
+             not as a gang; set resource requests"
         )
     })
 }

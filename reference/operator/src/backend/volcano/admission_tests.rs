@@ -104,8 +104,8 @@ fn messages_name_the_field_and_the_rule() {
     let group = validate(&pcs(template), None);
     let moved = validate(&queued(1, "r"), Some(&queued(1, "q")));
     insta::assert_snapshot!(format!("{}\n{}", group.errors[0], moved.errors[0]), @r#"
-    spec.template.podCliqueScalingGroups[0].topologyConstraint: Forbidden: scheduler backend volcano cannot honour this constraint: Volcano knows the gang and its podgroups, and cannot keep the podgroups of a scaling-group replica in one domain
-    metadata.annotations[scheduling.grove.io/volcano-queue]: Forbidden: the queue is "q" and cannot become "r" while there are gangs; recreate the PodCliqueSet
+    spec.template.podCliqueScalingGroups[0].topologyConstraint: Forbidden: scheduler backend volcano cannot honour this constraint: Volcano cannot keep the podgroups of a scaling-group replica in one domain: constrain the PodCliqueSet or its cliques instead
+    metadata.annotations[scheduling.grove.io/volcano-queue]: Forbidden: the queue cannot change from "q" to "r" while PodGangs exist; recreate the PodCliqueSet
     "#);
 }
 

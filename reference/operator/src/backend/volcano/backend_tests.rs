@@ -194,7 +194,10 @@ async fn a_closed_queue_blocks_new_gangs_but_no_update() {
     let (volcano, _) = with_volcano(&[(QUEUE, closed)]);
     let new = pcs(|_| {});
     let found = volcano.validate_pod_clique_set(&new, None).await;
-    assert_eq!(found.errors[0].message, r#"Volcano queue "default" is not Open (its state is Closed)"#);
+    assert_eq!(
+        found.errors[0].message,
+        r#"Volcano queue "default" is not Open (its state is Closed): open it, or name another queue"#
+    );
     assert!(volcano.validate_pod_clique_set(&new, Some(&new)).await.admits());
     let (volcano, _) = with_volcano(&[open_queue()]);
     assert!(volcano.validate_pod_clique_set(&new, None).await.admits());
@@ -221,8 +224,9 @@ async fn a_topology_that_is_not_applied_is_refused() {
         let pcs = pcs(|pcs| pcs["spec"]["template"]["topologyConstraint"] = constraint);
         let found = volcano.validate_pod_clique_set(&pcs, None).await;
         let messages: Vec<_> = found.errors.iter().map(|error| error.message.as_str()).collect();
-        let reason = "scheduler backend volcano cannot honour this constraint: Volcano's HyperNodes hold one topology, \
-                      and ClusterTopologyBinding first came first";
+        let reason = "scheduler backend volcano cannot honour this constraint: Volcano supports one \
+                      topology per cluster, and ClusterTopologyBinding first uses it: delete one of the two \
+                      bindings";
         assert_eq!(messages, if refused { vec![reason] } else { vec![] }, "{name}");
     }
 }

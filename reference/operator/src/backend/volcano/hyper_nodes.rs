@@ -47,7 +47,8 @@ pub(super) fn applied_binding<'a>(
 
 pub(super) fn refusal(applied: &ClusterTopologyBinding) -> String {
     format!(
-        "Volcano's HyperNodes hold one topology, and ClusterTopologyBinding {} came first",
+        "Volcano supports one topology per cluster, and ClusterTopologyBinding {} uses it: delete one of \
+         the two bindings",
         applied.name_any()
     )
 }
@@ -174,8 +175,10 @@ impl TopologyBackend for HyperNodes {
             .collect();
         self.write(&wanted, &found.own).await?;
         if let Some(name) = taken.first() {
-            let what =
-                format!("HyperNode {name} exists and is not controlled by this ClusterTopologyBinding");
+            let what = format!(
+                "HyperNode {name} exists and is not controlled by this ClusterTopologyBinding: \
+                 delete it, or rename the binding"
+            );
             return Ok(TopologyState::Refused(what));
         }
         Ok(match found.foreign.first() {
@@ -208,7 +211,7 @@ impl TopologyBackend for HyperNodes {
             if !tier_name.is_empty() && tier_name != level.domain {
                 let (name, domain) = (found.name_any(), &level.domain);
                 return Ok(TopologyState::Drift(format!(
-                    "HyperNode {name} has the tierName {tier_name}, but the tier of {domain}"
+                    "HyperNode {name} has tierName {tier_name}, but its tier is the one of domain {domain}"
                 )));
             }
         }

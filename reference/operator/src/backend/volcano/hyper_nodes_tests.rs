@@ -99,7 +99,9 @@ async fn the_oldest_binding_is_applied() {
     let earlier = binding("other", "2025-01-01T00:00:00Z");
     let (outcome, requests) = synced(&[mine(), Arc::clone(&earlier)], &nodes, &[]).await;
     let refusal =
-        "Volcano's HyperNodes hold one topology, and ClusterTopologyBinding other came first".to_owned();
+        "Volcano supports one topology per cluster, and ClusterTopologyBinding other uses it: delete one of \
+         the two bindings"
+            .to_owned();
     assert_eq!((outcome.unwrap(), requests), (TopologyState::Refused(refusal), vec![]));
 
     let (_, requests) = synced(&[mine(), Arc::clone(&earlier)], &nodes, &current_tree(&nodes)).await;
@@ -164,7 +166,10 @@ async fn a_foreign_hyper_node_keeps_its_name() {
     Arc::make_mut(&mut taken).metadata.owner_references = None;
     let name = taken.name_any();
     let (outcome, requests) = synced(&[mine()], &nodes, &[taken]).await;
-    let refusal = format!("HyperNode {name} exists and is not controlled by this ClusterTopologyBinding");
+    let refusal = format!(
+        "HyperNode {name} exists and is not controlled by this ClusterTopologyBinding: \
+         delete it, or rename the binding"
+    );
     assert_eq!(outcome.unwrap(), TopologyState::Refused(refusal));
     assert_eq!(requests, ["POST t-b0-r1", "POST t-b0"]);
 }

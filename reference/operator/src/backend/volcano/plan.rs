@@ -48,7 +48,8 @@ impl Planner<'_> {
         if let Some(group) =
             groups.find(|group| pack_keys(group.topology_constraint.as_ref()) != (None, None))
         {
-            let reason = format!("Volcano has no topology for a part of a gang ({})", group.name);
+            let reason =
+                format!("Volcano cannot keep a part of a gang, topology group {}, in one domain", group.name);
             return Err(self.refused(reason));
         }
         let policies = gang.podgroups.iter().map(|podgroup| self.policy(podgroup));
@@ -91,7 +92,7 @@ impl Planner<'_> {
             (None, Some(_)) => Err(self.refused(format!("{place}: Volcano has no preferred topology"))),
             (Some(key), _) => match self.tiers.get(key) {
                 Some(tier) => Ok(json!({"mode": "hard", "highestTierAllowed": tier})),
-                None => Err(self.refused(format!("{place}: no tier for node label {key}"))),
+                None => Err(self.refused(format!("{place}: no Volcano tier has the node label {key}"))),
             },
         }
     }

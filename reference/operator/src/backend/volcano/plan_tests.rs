@@ -130,8 +130,8 @@ fn what_volcano_cannot_express_is_refused() {
     insta::assert_snapshot!(reasons.join("\n"), @"
     PodGang wl-0: podgroup wl-0-b has minReplicas 0: a gang has at least one pod of each
     PodGang wl-0: the PodGang: Volcano has no preferred topology
-    PodGang wl-0: wl-0-a: no tier for node label example.com/room
-    PodGang wl-0: Volcano has no topology for a part of a gang (wl-0-g-0)
+    PodGang wl-0: wl-0-a: no Volcano tier has the node label example.com/room
+    PodGang wl-0: Volcano cannot keep a part of a gang, topology group wl-0-g-0, in one domain
     ");
 }
 

@@ -29,7 +29,7 @@ pub(super) fn of_pcs(pcs: &PodCliqueSet) -> Result<Queue<'_>, FieldError> {
         check_name(&queue)?;
         if queue.name != first.name {
             let message = format!(
-                "queue {:?} differs from {:?} in {}: a gang has one queue",
+                "queue {:?} differs from {:?} in {}: all cliques need the same queue",
                 queue.name, first.name, first.path
             );
             return Err(FieldError::invalid(queue.path, message));
@@ -50,7 +50,10 @@ pub(super) async fn closed(client: &Client, queue: &Queue<'_>) -> Option<FieldEr
     match Api::<DynamicObject>::all_with(client.clone(), &queues()).get_opt(name).await {
         Ok(Some(found)) => {
             let state = found.data["status"]["state"].as_str().unwrap_or("not known");
-            let message = format!("Volcano queue {name:?} is not {STATE_OPEN} (its state is {state})");
+            let message = format!(
+                "Volcano queue {name:?} is not {STATE_OPEN} (its state is {state}): open it, or name \
+                 another queue"
+            );
             (state != STATE_OPEN).then(|| FieldError::invalid(path, message))
         }
         Ok(None) => Some(FieldError::not_found(path, format!("Volcano queue {name:?} does not exist"))),
@@ -122,10 +125,10 @@ mod tests {
         ];
         let errors = errors.map(|queues| of_pcs(&pcs(queues)).unwrap_err().to_string()).join("\n");
         insta::assert_snapshot!(errors, @r#"
-        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in metadata.annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
-        spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in metadata.annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
-        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
-        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "default" differs from "q" in spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: a gang has one queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in metadata.annotations[scheduling.grove.io/volcano-queue]: all cliques need the same queue
+        spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in metadata.annotations[scheduling.grove.io/volcano-queue]: all cliques need the same queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "r" differs from "q" in spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: all cliques need the same queue
+        spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: queue "default" differs from "q" in spec.template.cliques[0].annotations[scheduling.grove.io/volcano-queue]: all cliques need the same queue
         metadata.annotations[scheduling.grove.io/volcano-queue]: Invalid value: "No Queue": a Queue's name is a DNS subdomain (RFC 1123)
         spec.template.cliques[1].annotations[scheduling.grove.io/volcano-queue]: Invalid value: "Q": a Queue's name is a DNS subdomain (RFC 1123)
         "#);
@@ -135,9 +138,12 @@ mod tests {
     #[case::open(Some(json!({"status": {"state": "Open"}})), None)]
     #[case::closing(
         Some(json!({"status": {"state": "Closing"}})),
-        Some(r#"Volcano queue "q" is not Open (its state is Closing)"#)
+        Some(r#"Volcano queue "q" is not Open (its state is Closing): open it, or name another queue"#)
     )]
-    #[case::no_status(Some(json!({})), Some(r#"Volcano queue "q" is not Open (its state is not known)"#))]
+    #[case::no_status(
+        Some(json!({})),
+        Some(r#"Volcano queue "q" is not Open (its state is not known): open it, or name another queue"#)
+    )]
     #[case::missing(None, Some(r#"Volcano queue "q" does not exist"#))]
     #[tokio::test]
     async fn only_an_open_queue_accepts_gangs(

@@ -58,7 +58,7 @@ pub(super) async fn of_gang(
     let Some(first) = keys.first() else { return Ok(Default::default()) };
     let Some(topology) = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME) else {
         let gang = pod_gang.name_any();
-        let reason = format!("PodGang {gang}: the topology constraint {first} names no topology");
+        let reason = format!("PodGang {gang}: no topologyName is known for the topology key {first}");
         return Err(BackendError::Refused(reason));
     };
     let (resource, names) = (pod_groups(), [plan::name(pod_gang)]);
