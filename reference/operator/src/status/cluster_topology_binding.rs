@@ -88,7 +88,7 @@ impl Report {
             generation: None,
             state: SyncState::Unavailable,
             message: Some(format!(
-                "scheduler backend {scheduler:?} is not available for topology management"
+                "scheduler backend {scheduler:?} is not enabled or has no topology objects"
             )),
         }
     }
@@ -193,7 +193,11 @@ mod tests {
     #[case::not_found(Ok(TopologyState::NotFound("none".into())), "True/Drift: kai: none; volcano: no CRD")]
     #[case::refused(Ok(TopologyState::Refused("held".into())), "True/TopologyRefused: kai: held; volcano: no CRD")]
     #[case::waiting(Err(BackendError::Waiting("old".into())), "Unknown/TopologyPending: kai: waiting: old; volcano: no CRD")]
-    #[case::failed(Err(BackendError::NameTaken("x".into())), "True/Drift: kai: x exists and is not controlled by this PodGang; volcano: no CRD")]
+    #[case::failed(
+        Err(BackendError::NameTaken("x".into())),
+        "True/Drift: kai: x exists and is not controlled by this PodGang: delete it, or rename the \
+         PodCliqueSet; volcano: no CRD"
+    )]
     #[case::good(Ok(TopologyState::InSync), "Unknown/SchedulerBackendNotReady: volcano: no CRD")]
     fn the_condition_reports_the_worst_state(
         #[case] state: Result<TopologyState, BackendError>,

@@ -82,7 +82,9 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
         writes::patch_status_of_version(&context, &*pclq, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
-        (1.., 0) => context.events.warn(&*pclq, REASON_ALL_LOST, "no pod is scheduled any more").await,
+        (1.., 0) => {
+            context.events.warn(&*pclq, REASON_ALL_LOST, "the PodClique lost its last scheduled pod").await
+        }
         (_, 1..) => context.events.reset_warning(&*pclq, REASON_ALL_LOST),
         _ => {}
     }
@@ -209,7 +211,7 @@ fn scheduled_condition(is_scheduled: bool, minimum: i32) -> ConditionUpdate {
     };
     let message = match minimum {
         0 => IDLE.to_owned(),
-        _ => format!("{comparison} minAvailable {minimum} pods are scheduled"),
+        _ => format!("{comparison} {minimum} pods (minAvailable) are scheduled"),
     };
     ConditionUpdate {
         type_: CONDITION_POD_CLIQUE_SCHEDULED,
@@ -222,13 +224,15 @@ fn scheduled_condition(is_scheduled: bool, minimum: i32) -> ConditionUpdate {
 fn breached_condition(is_scheduled: bool, is_healthy: bool, minimum: i32) -> ConditionUpdate {
     let (breached, reason, message) = match (is_scheduled, is_healthy) {
         (false, _) => {
-            (true, "ScheduledReplicasBelowMinAvailable", "fewer than minAvailable {} pods are scheduled")
+            (true, "ScheduledReplicasBelowMinAvailable", "fewer than {} pods (minAvailable) are scheduled")
         }
         (true, false) => {
-            (true, "InsufficientReadyPods", "fewer than minAvailable {} pods are ready or starting")
+            (true, "InsufficientReadyPods", "fewer than {} pods (minAvailable) are ready or starting")
         }
         (true, true) if minimum == 0 => (false, "SufficientReadyPods", IDLE),
-        (true, true) => (false, "SufficientReadyPods", "at least minAvailable {} pods are ready or starting"),
+        (true, true) => {
+            (false, "SufficientReadyPods", "at least {} pods (minAvailable) are ready or starting")
+        }
     };
     let message = message.replace("{}", &minimum.to_string());
     ConditionUpdate {

@@ -265,7 +265,7 @@ fn topology_condition(
         return update(Some(false), available, "No topology constraints defined".to_owned());
     }
     let Some(name) = name else {
-        return update(None, "TopologyNameMissing", "no topologyName can be resolved".to_owned());
+        return update(None, "TopologyNameMissing", "no topologyConstraint sets topologyName".to_owned());
     };
     let Some(levels) = levels else {
         let message = format!("ClusterTopologyBinding {name:?} not found");

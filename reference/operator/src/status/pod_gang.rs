@@ -176,9 +176,10 @@ impl<'a> Gang<'a> {
     fn unhealthy(&self) -> ConditionUpdate {
         let is_breached = self.members().any(|member| self.is_breached(&member));
         let (reason, message) = match is_breached {
-            true => {
-                ("MinAvailableBreached", "the minimum of some podgroup was scheduled, and is not available")
-            }
+            true => (
+                "MinAvailableBreached",
+                "the minimum of some podgroup was scheduled, but is no longer available",
+            ),
             false => ("MinAvailableKept", "every minimum that was scheduled is still available"),
         };
         ConditionUpdate {
@@ -234,12 +235,16 @@ impl<'a> Gang<'a> {
             };
         }
         if let Some(base) = self.unbound_base() {
-            let message = format!("it waits until the minimum of its base PodGang {base} is scheduled");
+            let message =
+                format!("the PodGang waits until the minimum of its base PodGang {base} is scheduled");
             return ("BaseNotScheduled", message);
         }
         let foreign_gate = self.foreign_gate().filter(|_| !fault!("omit-foreign-gates"));
         if let Some((pod, gate)) = foreign_gate {
-            let message = format!("pod {pod} has the scheduling gate {gate}, which Grove did not add");
+            let message = format!(
+                "pod {pod} has the scheduling gate {gate}, which Grove did not add: the scheduler ignores \
+                 the pod until the gate is removed"
+            );
             return ("ForeignGate", message);
         }
         let message = self.scheduler_message();
@@ -250,7 +255,7 @@ impl<'a> Gang<'a> {
             (_, Some(claim)) if !lacks_room => ("VolumeMissing", claim.message()),
             (Some(message), _) if self.is_scheduler_error() => (SCHEDULER_ERROR, message),
             (Some(message), _) => ("Unschedulable", message),
-            (None, _) => ("Scheduling", "it waits for the scheduler".to_owned()),
+            (None, _) => ("Scheduling", "the PodGang waits for the scheduler".to_owned()),
         }
     }
 
@@ -301,7 +306,7 @@ impl<'a> Gang<'a> {
         let Served::By(backend) = self.context.serve(self.pod_gang) else { return of_pod };
         let resources = self.context.caches.gang_resources_of(self.pod_gang);
         match (of_pod, resources.iter().find_map(|resource| backend.domains_tried(resource))) {
-            (Some(of_pod), Some(tried)) => Some(format!("{tried}; for the first one: {of_pod}")),
+            (Some(of_pod), Some(tried)) => Some(format!("{tried}; in the first domain: {of_pod}")),
             (Some(of_pod), None) => Some(of_pod),
             (None, _) => resources.iter().find_map(|resource| backend.refusal(resource)),
         }

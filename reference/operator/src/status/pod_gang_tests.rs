@@ -187,7 +187,11 @@ async fn a_foreign_gate_is_reported_with_its_pod() {
     let (_, conditions) = written_status(&world, base()).await;
     let scheduled = &conditions[CONDITION_POD_GANG_SCHEDULED];
     assert_eq!(scheduled[1], "ForeignGate");
-    assert_eq!(scheduled[2], "pod p1 has the scheduling gate example.com/quota, which Grove did not add");
+    assert_eq!(
+        scheduled[2],
+        "pod p1 has the scheduling gate example.com/quota, which Grove did not add: the scheduler ignores \
+         the pod until the gate is removed"
+    );
 }
 
 #[tokio::test]

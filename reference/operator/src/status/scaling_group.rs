@@ -80,7 +80,12 @@ pub(crate) async fn reconcile(
         writes::patch_status_of_version(&context, &*pcsg, &patch).await?;
     }
     match (before.scheduled_replicas, status.scheduled_replicas) {
-        (1.., 0) => context.events.warn(&*pcsg, REASON_ALL_LOST, "no replica is scheduled any more").await,
+        (1.., 0) => {
+            context
+                .events
+                .warn(&*pcsg, REASON_ALL_LOST, "the scaling group lost its last scheduled replica")
+                .await
+        }
         (_, 1..) => context.events.reset_warning(&*pcsg, REASON_ALL_LOST),
         _ => {}
     }
@@ -158,8 +163,8 @@ fn termination_condition(
     let was_in_progress = known.is_some_and(|known| known.status == "True");
     let is_in_progress = (is_new || was_in_progress) && !is_over;
     let message = match is_in_progress {
-        true => "replicas were recycled and are not all scheduled and healthy yet",
-        false => "replicas that were recycled have been scheduled and healthy since",
+        true => "the operator terminated replicas, and not all of them are scheduled and healthy again",
+        false => "all terminated replicas have been scheduled and healthy again",
     };
     Some(ConditionUpdate {
         type_: CONDITION_GANG_TERMINATION_IN_PROGRESS,
@@ -197,7 +202,7 @@ fn status(
     let are = if breached { "fewer than" } else { "at least" };
     let message = match minimum {
         0 => IDLE.to_owned(),
-        _ => format!("{are} minAvailable {minimum} replicas are healthy"),
+        _ => format!("{are} {minimum} replicas (minAvailable) are healthy"),
     };
     let condition = ConditionUpdate {
         type_: CONDITION_MIN_AVAILABLE_BREACHED,

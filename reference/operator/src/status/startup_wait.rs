@@ -26,7 +26,7 @@ pub(super) fn condition(
     let is_held = !unready.is_empty();
     let is_known = before.iter().any(|known| known.type_ == CONDITION_HELD_BY_STARTUP_ORDER);
     let (reason, message) = match is_held {
-        true => ("ParentsNotReady", format!("containers start after others: {}", unready.join(", "))),
+        true => ("ParentsNotReady", format!("containers wait for other PodCliques: {}", unready.join(", "))),
         false => ("NotHeld", "no container waits for pods of other PodCliques".to_owned()),
     };
     let condition = ConditionUpdate {
@@ -120,8 +120,9 @@ mod tests {
     async fn a_wait_is_reported_until_enough_parents_are_ready() {
         let held = |ready: usize, own: Value| reported(ready, own, &[]).map(|found| found.message);
         let bound = json!({"node": "n", "status": {}});
-        let message =
-            |ready: usize| Some(format!("containers start after others: wl-0-a has {ready} of 2 pods Ready"));
+        let message = |ready: usize| {
+            Some(format!("containers wait for other PodCliques: wl-0-a has {ready} of 2 pods Ready"))
+        };
         assert_eq!((held(0, bound.clone()), held(1, bound.clone())), (message(0), message(1)));
         assert_eq!(held(2, bound.clone()), None, "no wait was reported before");
         let before: Vec<_> = reported(1, bound.clone(), &[]).into_iter().collect();

@@ -26,7 +26,10 @@ pub(super) struct UnboundClaim {
 impl UnboundClaim {
     pub(super) fn message(&self) -> String {
         let Self { pod, claim, class } = self;
-        format!("pod {pod} has a node, and waits for a volume for its claim {claim} of storage class {class}")
+        format!(
+            "the scheduler chose a node for pod {pod}, but claim {claim} of storage class {class} has no \
+             volume yet"
+        )
     }
 }
 
@@ -42,7 +45,8 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     match claims.list(&ListParams::default()).await {
         Ok(found) => first_unbound(claims_of_pods, &found.items),
         Err(error) => {
-            tracing::warn!(namespace, %error, "cannot list PersistentVolumeClaims: the PodGang does not report the claim that it waits for");
+            tracing::warn!(namespace, %error, "cannot list PersistentVolumeClaims, so the PodGang does not \
+                                               report an unbound claim");
             None
         }
     }
@@ -104,7 +108,8 @@ mod tests {
         };
         let pairs = vec![("w-0".to_owned(), "other".to_owned()), ("w-1".to_owned(), "data".to_owned())];
         let found = first_unbound(pairs, &[claim("data"), claim("unused")]);
-        let message = "pod w-1 has a node, and waits for a volume for its claim data of storage class fast";
+        let message =
+            "the scheduler chose a node for pod w-1, but claim data of storage class fast has no volume yet";
         assert_eq!(found.map(|found| found.message()), reported.then(|| message.to_owned()));
     }
 }
