@@ -81,7 +81,10 @@ impl GangView {
     /// (AON-06).
     pub(crate) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
-            format!("{bound} of at least {} pods of {} are bound", podgroup.min_replicas, podgroup.name)
+            format!(
+                "{bound} of the {} required pods of PodClique {} are bound",
+                podgroup.min_replicas, podgroup.name
+            )
         })
     }
 

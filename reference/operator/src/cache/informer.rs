@@ -222,10 +222,10 @@ where
             // If the whole API group is missing, the response is no Status and has no reason.
             && status.code == 404
         {
-            tracing::debug!(%kind, "not served");
+            tracing::debug!(%kind, "the API server does not serve this kind");
             self.synced.send_replace(true);
         } else {
-            tracing::warn!(%kind, %error, "watch failed, trying again");
+            tracing::warn!(%kind, %error, "the watch failed; retrying");
         }
     }
 }

@@ -19,7 +19,7 @@ pub(crate) enum ReconcileError {
     /// kept by a finalizer. Only a user can free the name (STAT-18).
     #[error("{0}")]
     NameTaken(String),
-    #[error("cannot tell whether Pod {0} was created")]
+    #[error("the API server did not confirm whether it created Pod {0}")]
     Unsettled(String),
     #[error("cannot serialise: {0}")]
     Json(#[from] serde_json::Error),

@@ -71,7 +71,7 @@ impl Events {
         let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
         let recorder = Recorder::new(self.client.clone(), reporter);
         if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {
-            tracing::debug!(%error, reason, "event not published");
+            tracing::debug!(%error, reason, "cannot publish the event");
         }
     }
 

@@ -109,11 +109,14 @@ where
     let (found_name, owner_name) = (shown(found), shown(owner));
     if let Some(finalizer) = kept_by(found) {
         return ReconcileError::NameTaken(format!(
-            "{found_name}, which {owner_name} needs, is being deleted and has the finalizer {finalizer}"
+            "{found_name}, which {owner_name} needs, is being deleted, but the finalizer {finalizer} keeps \
+             it: remove the finalizer"
         ));
     }
     if found.meta().deletion_timestamp.is_some() || is_of_namesake(found, owner) {
-        return ReconcileError::Waiting(format!("{found_name} of a predecessor must be deleted first"));
+        return ReconcileError::Waiting(format!(
+            "{found_name} of a deleted owner with the same name must be deleted first"
+        ));
     }
     let holder = controller(found)
         .map_or("nobody".to_owned(), |controller| format!("{} {}", controller.kind, controller.name));
@@ -223,17 +226,21 @@ mod tests {
     #[rstest::rstest]
     #[case::kept_by_a_third_party(
         &["example.com/review"],
-        "PodClique w-0-a, which PodClique w needs, is being deleted and has the finalizer example.com/review"
+        "PodClique w-0-a, which PodClique w needs, is being deleted, but the finalizer example.com/review \
+         keeps it: remove the finalizer"
     )]
     #[case::kept_by_kubernetes(
         &["foregroundDeletion", "resource.kubernetes.io/delete-protection"],
-        "waiting: PodClique w-0-a of a predecessor must be deleted first"
+        "waiting: PodClique w-0-a of a deleted owner with the same name must be deleted first"
     )]
-    #[case::not_kept(&[], "waiting: PodClique w-0-a of a predecessor must be deleted first")]
+    #[case::not_kept(
+        &[],
+        "waiting: PodClique w-0-a of a deleted owner with the same name must be deleted first"
+    )]
     #[case::kept_by_kueue(
         &["kueue.x-k8s.io/managed-resources"],
-        "PodClique w-0-a, which PodClique w needs, is being deleted and has the finalizer \
-         kueue.x-k8s.io/managed-resources"
+        "PodClique w-0-a, which PodClique w needs, is being deleted, but the finalizer \
+         kueue.x-k8s.io/managed-resources keeps it: remove the finalizer"
     )]
     fn an_object_that_a_third_party_keeps_is_reported(#[case] finalizers: &[&str], #[case] wanted: &str) {
         let pclq = |metadata: Value| -> PodClique {

@@ -28,8 +28,8 @@ pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key:
         true => context.events.reset_warning(pcs, REASON_NOT_OWNED),
         false => {
             let note = format!(
-                "HorizontalPodAutoscaler {} is not this PodCliqueSet's and is left as it is: its target is not scaled by the \
-                 template's scale configuration",
+                "HorizontalPodAutoscaler {} belongs to another owner, and the operator leaves it unchanged: \
+                 delete it to use the scale configuration of the template",
                 foreign.join(", ")
             );
             context.events.warn(pcs, REASON_NOT_OWNED, &note).await;

@@ -41,8 +41,9 @@ const ROUNDED: Duration = Duration::from_secs(1);
 const REASON_REPLICA_RECYCLED: &str = "PodCliqueSetReplicaDeleteSuccessful";
 const REASON_GROUP_REPLICA_RECYCLED: &str = "PodCliqueScalingGroupReplicaDeleteSuccessful";
 
-const BREACHED: &str = "its minimum was not available for the termination delay";
-const HALF_BOUND: &str = "it stayed partially bound for the termination delay, and its nodes are freed";
+const BREACHED: &str = "fewer than minAvailable pods or replicas were available for terminationDelay";
+const HALF_BOUND: &str =
+    "only a part of its gang was bound for terminationDelay, and the operator frees the nodes";
 
 /// Terminates what is due in each replica, and requeues the PodCliqueSet for the next deadline.
 pub(crate) async fn reconcile(
@@ -281,7 +282,7 @@ impl Replica {
         if fault!("termination-deletes-autoscalers") {
             delete_controlled(context, &context.caches.autoscalers, pcs).await?;
         }
-        let note = format!("PodCliqueSet replica {} recycled: {why}", self.i);
+        let note = format!("deleted the pods of PodCliqueSet replica {} to create them again: {why}", self.i);
         context.events.publish(pcs, REASON_REPLICA_RECYCLED, &note).await;
         Ok(())
     }
@@ -335,7 +336,9 @@ impl Group {
         context.metrics.record_recycles(&self.pcsg.namespace().unwrap_or_default(), replicas.len());
         for j in replicas {
             let group = self.pcsg.name_any();
-            let note = format!("replica {j} of {group} recycled: {why}");
+            let note = format!(
+                "deleted the pods of replica {j} of PodCliqueScalingGroup {group} to create them again: {why}"
+            );
             context.events.publish(pcs, REASON_GROUP_REPLICA_RECYCLED, &note).await;
         }
         Ok(())

@@ -40,7 +40,10 @@ async fn create_missing(context: &Context, pcs: &PodCliqueSet) -> Result<(), Rec
         Ok(_) => {}
         Err(kube::Error::Api(status)) if status.is_already_exists() => {
             if !is_older_than_garbage(pcs) {
-                let what = format!("Secret {} of a predecessor must be deleted first", secret.name_any());
+                let what = format!(
+                    "Secret {} of a deleted PodCliqueSet with the same name must be deleted first",
+                    secret.name_any()
+                );
                 return Err(ReconcileError::Waiting(what));
             }
         }

@@ -288,7 +288,7 @@ impl Clique<'_> {
             return Ok(());
         }
         if let Some(reason) = self.readiness().hold() {
-            tracing::debug!(pod_clique = self.pclq.name_any(), reason, "gates stay");
+            tracing::debug!(pod_clique = self.pclq.name_any(), reason, "the pods stay gated");
             return Ok(());
         }
         let view = GangView::of(&self.context.caches, self.pod_gang);
@@ -313,11 +313,11 @@ impl Clique<'_> {
         match self.backend.release_pod(pod, gang).await? {
             Release::Now(requirements) => self.ungate(pod, requirements).await,
             Release::Hold(reason) => {
-                tracing::debug!(pod = pod.name_any(), reason, "gate stays");
+                tracing::debug!(pod = pod.name_any(), reason, "the pod stays gated");
                 Ok(())
             }
             Release::Replace(reason) => {
-                tracing::info!(pod = pod.name_any(), reason, "replaced");
+                tracing::info!(pod = pod.name_any(), reason, "deleting the pod to create it again");
                 self.delete(pod).await
             }
         }

@@ -39,7 +39,10 @@ pub(crate) async fn reconcile(
     }
     let Some(backend) = context.registry.resolve(&pcs) else {
         let name = context.registry.scheduler_name(&pcs);
-        let note = format!("scheduler backend {name:?} is not enabled: existing pods stay unchanged");
+        let note = format!(
+            "no profile enables scheduler backend {name:?}: the operator creates no pods and leaves \
+             existing pods unchanged"
+        );
         context.events.warn(&*pcs, REASON_BACKEND_DISABLED, &note).await;
         return Ok(Action::await_change());
     };

@@ -35,7 +35,9 @@ pub(crate) async fn reconcile(
     match context.serve(&pod_gang) {
         Served::By(backend) => gang.reconcile(&*backend).await?,
         Served::Disabled(name) => {
-            let note = format!("scheduler backend {name:?} is not enabled: the gang stays unchanged");
+            let note = format!(
+                "no profile enables scheduler backend {name:?}: the operator leaves the gang unchanged"
+            );
             context.events.warn(&*pod_gang, REASON_BACKEND_DISABLED, &note).await;
         }
     }
@@ -160,13 +162,13 @@ impl Gang<'_> {
                 type_: CONDITION_INITIALIZED,
                 status: Some(true),
                 reason: REASON_PODS_CREATED.into(),
-                message: "PodGang is fully initialized".to_owned(),
+                message: "every pod of the PodGang has been created".to_owned(),
             },
             false => ConditionUpdate {
                 type_: CONDITION_INITIALIZED,
                 status: Some(false),
                 reason: REASON_PODS_CREATION_PENDING.into(),
-                message: "Not all constituent pods have been created yet".to_owned(),
+                message: "not every pod of the PodGang has been created yet".to_owned(),
             },
         };
         let status = match initialized {

@@ -32,7 +32,7 @@ impl Candidate {
     pub(super) async fn lead(&mut self) {
         loop {
             if self.attempt_within(RENEW_DEADLINE).await == Some(true) {
-                return tracing::info!(identity = self.identity, "leading");
+                return tracing::info!(identity = self.identity, "this replica is the leader");
             }
             tokio::time::sleep(RETRY_PERIOD).await;
         }
@@ -50,7 +50,7 @@ impl Candidate {
                 None => {}
             }
         }
-        tracing::error!(identity = self.identity, "leadership lost");
+        tracing::error!(identity = self.identity, "this replica lost the lease and stops");
     }
 
     pub(super) async fn release(&mut self) {
@@ -62,7 +62,7 @@ impl Candidate {
         };
         spec.holder_identity = None;
         if let Err(error) = self.leases.replace(LEASE_NAME, &PostParams::default(), &lease).await {
-            tracing::debug!(%error, "lease not released");
+            tracing::debug!(%error, "cannot release the lease");
         }
     }
 
@@ -83,7 +83,7 @@ impl Candidate {
             Err(kube::Error::Api(status)) if status.is_conflict() => {
                 tracing::debug!(
                     reason = status.message,
-                    "another candidate wrote the lease, reading it again"
+                    "another candidate wrote the lease; reading the lease again"
                 );
                 self.take_or_renew().await
             }

@@ -97,7 +97,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         require_resources(&client).await?;
         for backend in registry.iter() {
             if let Err(error) = backend.init().await {
-                tracing::warn!(backend = backend.name(), %error, "backend not initialized");
+                tracing::warn!(backend = backend.name(), %error, "cannot initialize the scheduler backend");
             }
         }
         Ok::<_, ProgramError>((client, registry))
@@ -150,7 +150,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
     let reconcilers = async {
         caches.wait_until_synced().await;
         ready.send_replace(true);
-        tracing::info!("caches complete");
+        tracing::info!("the caches are complete");
         let work = async {
             context.metrics.set_leading();
             if reconcile_all(inboxes, &context, &stop).await {
@@ -185,7 +185,7 @@ pub async fn run_controller(options: Options) -> Result<(), ProgramError> {
         Some(_) = watches.join_next() => Err(ProgramError::Ended("a watch")),
     };
     stop.cancel();
-    tracing::info!("ending");
+    tracing::info!("shutting down");
     let finish = async {
         if ended.is_ok() {
             let _ = reconcilers.await;

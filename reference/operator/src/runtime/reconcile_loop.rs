@@ -155,7 +155,7 @@ async fn reconcile_one<K: Resource<DynamicType = ()>>(
 pub(super) async fn wait_for_shutdown(mut reconcilers: JoinSet<()>, stop: &CancellationToken) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {
-            tracing::error!(%error, "reconciler failed");
+            tracing::error!(%error, "a reconciler panicked");
         }
         if !stop.is_cancelled() {
             reconcilers.shutdown().await;
@@ -179,7 +179,7 @@ where
 {
     match result {
         Err(error) if error.is_namespace_gone() => {
-            tracing::info!(%object, "namespace is being deleted");
+            tracing::info!(%object, "the namespace of the object is being deleted");
             Ok(Action::await_change())
         }
         result => result,
@@ -188,7 +188,7 @@ where
 
 fn report<K: Resource<DynamicType = ()>>(reconciler: &str, object: &ObjectRef<K>, error: &ReconcileError) {
     match error.is_waiting() {
-        true => tracing::debug!(reconciler, %object, %error, "not yet"),
+        true => tracing::debug!(reconciler, %object, %error, "waiting before the next attempt"),
         false => tracing::warn!(reconciler, %object, %error, "reconciliation failed"),
     }
 }

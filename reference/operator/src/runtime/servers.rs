@@ -96,7 +96,7 @@ mod tests {
     #[case::managed(true, Some(Ok(())), StatusCode::OK, Some("[+]certificates served"))]
     #[case::managed_but_missing(
         true,
-        Some(Err("no certificate yet")),
+        Some(Err("the webhook has no certificate yet")),
         StatusCode::SERVICE_UNAVAILABLE,
         Some("[-]certificates no certificate yet")
     )]
