@@ -57,7 +57,7 @@ pub fn required(domain: &str) -> Value {
 }
 
 impl TestContext {
-    /// Sends a create of `base` for each variation. A variation that sets no name gets a generated one.
+    /// Sends a create of `base` for each variation. A variation that sets no name gets a generated name.
     pub async fn attempt_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, "").await
     }

@@ -52,8 +52,8 @@ impl TestContext {
     }
 
     /// Returns how long the scheduler may take to retry a gang that it has already rejected. For a scheduler
-    /// that works in sessions, two canaries first prove that another session ran. They prove nothing more,
-    /// because the scheduler may have bound only a part of the gang yet.
+    /// that works in sessions, two canaries first prove that another session ran. The canaries do not prove
+    /// that the gang will stay pending, because the scheduler may have bound a part of it so far.
     pub async fn limit_of_next_try(&self) -> Result<Limit, Stop> {
         if schedulers::of(self.target).retries_in_sessions() {
             self.two_canaries().await?;
@@ -68,7 +68,7 @@ impl TestContext {
         self.caught_up().await?;
         let scheduler = schedulers::of(self.target);
         let kinds: Vec<_> = match scheduler.canary_set() {
-            // Pods first, because they can block the deletion of their gang resource.
+            // Delete the pods first, because they can block the deletion of their gang resource.
             None => scheduler.canary("").into_iter().map(|(kind, _)| kind).rev().collect(),
             Some(_) => vec!["PodCliqueSet"],
         };

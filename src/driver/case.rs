@@ -104,8 +104,8 @@ pub struct Nodes {
     pub rack: Option<&'static str>,
     /// Step at which the nodes join ([`TestContext::add_nodes`]); 0 if they exist from the start.
     pub joining: u32,
-    /// Whether an extended resource may replace `pods` as the limit. On real nodes the kubelet fixes the
-    /// `pods` capacity.
+    /// Whether an extended resource may replace `pods` as the limit on pods per node. On real nodes the
+    /// kubelet fixes the `pods` capacity.
     pub stand_in: bool,
     pub template: Option<&'static NodeTemplate>,
 }
@@ -125,8 +125,8 @@ impl Nodes {
         Self { pods, ..self }
     }
 
-    /// Forbids that an extended resource replaces `pods` as the limit, because the pods of the case request
-    /// no resources.
+    /// Forbids that an extended resource replaces `pods` as the limit on pods per node, because the pods of
+    /// the case request no resources.
     #[must_use]
     pub const fn without_stand_in(self) -> Self {
         Self { stand_in: false, ..self }

@@ -99,7 +99,8 @@ impl TestContext {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
         deploy::create_unless_exists(&test.test_cluster.client, &namespace).await?;
         if test.kind().is_ok() {
-            // No pod of a case calls the API server. Each token would cost a request, a mount and a watch.
+            // Mount no token, because no pod of a case calls the API server. Each token would cost a request,
+            // a mount and a watch.
             let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
                 "metadata": {"name": "default", "namespace": test.namespace}});
             deploy::create_unless_exists(&test.test_cluster.client, &account).await?;
@@ -160,7 +161,8 @@ impl TestContext {
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
         let slowness = self.test_cluster.speed.slowest_since(self.started);
-        // Elsewhere, the scheduler may run with other flags.
+        // The period is known only in a local cluster: in other clusters the scheduler may run with other
+        // flags.
         let local = self.local().ok();
         let cycle_millis = local.and_then(|_| installation(self.target.scheduler()).cycle_millis);
         let header = Header { slowness, cycle_millis, ..header };

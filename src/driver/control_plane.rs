@@ -104,7 +104,7 @@ impl TestContext {
     }
 
     /// Restarts KAI with this grace period. KAI then evicts the remaining pods of a gang that has been
-    /// incomplete for so long.
+    /// incomplete for this period.
     pub async fn evict_stale_gangs(&self, grace: Duration) -> Result<(), Stop> {
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.stale_gangs_for = Some(grace));
@@ -183,7 +183,7 @@ impl TestContext {
             let before = controller_log(cluster).len();
             cluster.respecify(|spec| spec.controller = flawed);
             cluster.start_part(Part::Controller).await?;
-            // A check reports a controller that does not exit.
+            // Ignore a timeout, because a check reports a controller that does not exit.
             let code = cluster.ended(Part::Controller, limits::REACTION.length).await.ok().flatten();
             let log = controller_log(cluster).split_off(before);
             self.mark(SharedMark::StartedWithFlaw, json!({"title": flaw.title, "code": code, "said": log}));

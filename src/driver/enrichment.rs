@@ -1,5 +1,5 @@
-//! Adds fields that no clause of a case is about to its manifest. Without them, the suite would pass an
-//! operator that loses volumes or confuses the labels of two cliques.
+//! Adds fields to the manifest of each case. No clause of the case covers these fields. Without them, the
+//! suite would pass an operator that loses volumes or confuses the labels of two cliques.
 //!
 //! Each clique gets one small feature, and one clique in [`ONE_IN`] also gets large ones. The choice depends
 //! only on the ids of the case and the clique, so each run submits the same manifest. The arithmetic of cases
@@ -55,7 +55,7 @@ impl Enrichment {
 /// To find the feature that causes a failure, remove features from this list.
 const ENABLED: &[Enrichment] = &Enrichment::ALL;
 
-/// Each clique has exactly one of these.
+/// Small features: each clique has exactly one of them.
 const SMALL: [Enrichment; 7] = [
     Enrichment::Labels,
     Enrichment::Annotations,
@@ -66,7 +66,8 @@ const SMALL: [Enrichment; 7] = [
     Enrichment::DnsConfig,
 ];
 
-/// One clique in [`ONE_IN`] has the features of the first entry, and one those of the second.
+/// Of [`ONE_IN`] cliques, one has the features of the first entry, and another the features of the second
+/// entry.
 const LARGE: [&[Enrichment]; 2] =
     [&[Enrichment::Container, Enrichment::Probe, Enrichment::Volumes], &[Enrichment::InitContainers]];
 const ONE_IN: usize = 14;

@@ -33,8 +33,8 @@ pub const CLEANUP: Limit = seconds("cleanup", 30);
 /// the namespace controller grows to one minute. The limit is twice that, because one try may be without
 /// effect.
 pub const NAMESPACE_QUIET: Limit = seconds("namespace quiet", 120);
-/// A namespace is deleted, even if the deletion still makes progress. The limit is many times the longest
-/// backoff of the namespace controller.
+/// A namespace is deleted. A deletion that exceeds this limit is a timeout even if it makes progress. The
+/// limit is many times the longest backoff of the namespace controller.
 pub const NAMESPACE_END: Limit = seconds("namespace end", 480);
 /// A restarted component is ready and has caught up.
 pub const RECOVERY: Limit = seconds("recovery", 60);

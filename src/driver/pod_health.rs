@@ -1,4 +1,5 @@
-//! Changes the status of running pods. On simulated nodes, only the harness does that.
+//! Changes the status of running pods. Simulated nodes have no kubelet, so only the harness makes pods
+//! unhealthy there.
 
 use std::time::Duration;
 
@@ -38,7 +39,7 @@ pub enum Containers {
     Creating,
     /// Not started yet: an init container runs.
     Waiting,
-    /// Ended with exit code 0, and so has the pod.
+    /// Ended with exit code 0. The phase of the pod is Succeeded.
     Succeeded,
 }
 
@@ -74,7 +75,7 @@ impl TestContext {
                 break;
             }
         }
-        // If KWOK has overwritten every attempt, the history shows it to the check.
+        // Return no error if KWOK has overwritten every attempt, because the check finds that in the history.
         Ok(())
     }
 

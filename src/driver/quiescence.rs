@@ -30,7 +30,8 @@ impl TestContext {
                 last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
         } else {
-            // Without an audit log, requests that change nothing are invisible, and no check needs them.
+            // Without an audit log, no check needs the requests that change nothing, so a wait for silence is
+            // enough.
             self.until_settled(|_| false).await;
         }
         self.mark(SharedMark::OperatorIdle, Value::Null);
@@ -40,7 +41,7 @@ impl TestContext {
     /// Watches for a fixed, unscaled length. The check judges every write between the mark before this call
     /// and the mark that this call records.
     pub async fn watch_while_idle(&self, length: Duration) -> Result<(), Stop> {
-        // A wait for silence would ignore all writes before the silence.
+        // Wait for a fixed time, because a wait for silence would ignore all writes before the silence.
         let begin = Timestamp::now();
         let _ = tokio::time::timeout(length, pending::<()>()).await;
         self.test_cluster.cluster.healthy().await?;

@@ -104,7 +104,8 @@ impl Recorder {
         self.kinds.iter().map(ServedKind::get).find(|kind| kind.name == name)
     }
 
-    /// After an upgrade of the API server. A list of a version that is no longer served would look empty.
+    /// Looks up the served versions again after an upgrade of the API server. A list of a version that is no
+    /// longer served would look empty.
     pub async fn look_up_versions(&self) -> Result<(), ClusterError> {
         for kind in &self.kinds {
             if !kind.look_up(&self.client).await {

@@ -23,8 +23,8 @@ pub struct Suite {
     pub quick: &'static str,
 }
 
-/// Clauses that every history must satisfy, except those that the case breaks on purpose. The functions
-/// receive these exceptions as their last argument.
+/// Clauses that every history must satisfy. The last argument of the functions names the clauses that the
+/// case breaks on purpose.
 #[derive(Debug)]
 pub struct Invariants {
     pub clauses: fn(&[Invariant]) -> Vec<&'static str>,

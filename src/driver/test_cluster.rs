@@ -30,7 +30,7 @@ pub struct TestCluster {
     pub short_limits_count: bool,
 }
 
-/// Seed of runs that do not set one, so that all these runs cover the same.
+/// The seed of every run that sets no seed, so that these runs have the same coverage.
 pub const DEFAULT_SEED: u64 = 1;
 
 /// Optional coverage that takes longer than a default run.

@@ -67,7 +67,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Returns the response of admission if it may change because of the companions.
+    /// Sends the PodCliqueSet as a dry run. Returns the refusal if the operator may withdraw it once it has
+    /// noticed the companions.
     async fn refusal_of(&self, set: &Value) -> Result<Option<String>, Stop> {
         match deploy::dry_run(&self.test_cluster.client, set).await {
             Ok(()) => Ok(None),

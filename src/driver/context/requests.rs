@@ -127,7 +127,7 @@ impl TestContext {
             .map(drop)
     }
 
-    /// Waits until its pods are gone, too.
+    /// Deletes the PodCliqueSet, and waits until its pods are deleted.
     pub async fn remove_set(&self, set: &str) -> Result<(), Stop> {
         self.delete("PodCliqueSet", set).await?;
         let removed = Awaited::demanded_by(DEL_01, format!("PodCliqueSet {set} and its pods deleted"));

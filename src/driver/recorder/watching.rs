@@ -83,7 +83,7 @@ impl Watching {
             };
             match resume {
                 Resume::AtOnce => from = Some(version),
-                // The watch can continue at `version`, because all versions of a kind share their
+                // The watch can continue at `version`, because all API versions of a kind have the same
                 // resourceVersions.
                 Resume::NotServed => {
                     from = Some(version);
