@@ -12,7 +12,7 @@ use conformance_programs::{ProgramError, module};
 
 use crate::{schedulers, trainer};
 
-/// [`stamp`] sets the linker flags.
+/// Without linker flags here, because [`stamp`] sets them for each version.
 const MODULES_OF_KUBERNETES: [Module; Kubernetes::ALL.len()] =
     [module!("kubernetes-1.36", ""), module!("kubernetes-1.37", "")];
 static ETCD: Module = module!("etcd", "-s -w");
@@ -88,7 +88,8 @@ static NODES: [Component; 7] = [
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
 ];
 
-/// Programs of Kubernetes for a preview are those of the newest release, which [`crate::versions`] replaces.
+/// For a preview of Kubernetes, returns the programs of the newest release; [`crate::versions`] replaces
+/// them.
 pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
     let pinned = kubernetes.with_pins();
     let kubernetes =
@@ -160,7 +161,7 @@ pub fn module_files(wanted: &BTreeSet<Scheduler>, with_trainer: bool) -> Vec<Mod
 
 /// The programs of a kind cluster with these schedulers, except those in the node image.
 pub fn components_for_kind(wanted: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
-    // The node image contains kube-scheduler.
+    // Omit kube-scheduler, because the node image contains it.
     schedulers::components().chain(&NODES).filter(|component| match component.purpose {
         Purpose::Kind => true,
         Purpose::Scheduler(scheduler) => wanted.contains(&scheduler),
@@ -177,7 +178,7 @@ pub fn components_of_node_image(kubernetes: Kubernetes) -> impl Iterator<Item = 
     })
 }
 
-/// For Kubernetes' own programs, the newest version.
+/// Returns the program with this name. A program of Kubernetes has the newest version.
 pub fn component(name: &str) -> Option<&'static Component> {
     let newest = Kubernetes::ALL[Kubernetes::ALL.len() - 1];
     catalogue(newest).find(|component| component.name == name)

@@ -1,4 +1,4 @@
-//! Conformance runs use the default; mutants change parts of it.
+//! The specification of a local cluster. Conformance runs use the default, and mutants change parts of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ pub struct ClusterSpec {
     /// Feature gates of the API server and the controller manager.
     pub api_gates: Gates,
     pub runtime_config: Vec<String>,
-    /// Without the cache, a watch can resume across an API server restart: etcd still knows the versions that
-    /// a fresh cache does not.
+    /// Whether the API server has a watch cache. Without the cache, a watch can resume after a restart of the
+    /// API server, because etcd has old versions that a new cache lacks.
     pub watch_cache: bool,
     pub memory: Memory,
     pub scheduler_gates: Gates,
@@ -51,7 +51,7 @@ pub struct ClusterSpec {
     /// Faults of the fake GPU plugin, which runs on nodes with kubelets. Only mutants use this.
     pub gpu_plugin_faults: Vec<String>,
     pub proxied: BTreeSet<Part>,
-    /// Only mutants use this.
+    /// The rules of the fault proxy of each part. Only mutants use this.
     pub rules: BTreeMap<Part, Vec<Rule>>,
     /// Patches of the operator's API objects, by `Kind name`. Only mutants use this.
     pub altered: Vec<(String, Patch)>,
@@ -129,7 +129,7 @@ impl ClusterSpec {
         self
     }
 
-    /// The reference plugin for KAI does not run if this trainer contains one.
+    /// The reference plugin for KAI does not run if this trainer contains a KAI plugin.
     #[must_use]
     pub fn with_given_trainer(mut self, given: Arc<GivenTrainer>) -> Self {
         if let Some(trainer) = &mut self.trainer {
@@ -139,7 +139,7 @@ impl ClusterSpec {
         self
     }
 
-    /// A given scheduler or trainer comes with its own.
+    /// Omits those of a given scheduler or trainer, which has files of its own.
     pub fn module_files(&self) -> Vec<ModuleFiles> {
         let has_own = |scheduler: &Scheduler| self.given.get(scheduler).is_some_and(|given| given.has_crds());
         let read = self.schedulers.iter().filter(|scheduler| !has_own(scheduler));

@@ -41,7 +41,8 @@ impl GivenTrainer {
         }
     }
 
-    /// The layout is that of the trainer's repository. Of several, the one nearest to `path` is used.
+    /// Finds a trainer in a folder with the layout of the trainer's repository. Of several trainers, uses the
+    /// one nearest to `path`.
     pub fn in_folder(path: &Path) -> Result<Self, InstallError> {
         let files = Files::below(path, FOLDER)?;
         let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());

@@ -24,9 +24,9 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// GOGC and GOMEMLIMIT of a part. A shared API server with one scheduler has 330 MiB in use, and 1,700
-    /// MiB with 400 % of garbage. The limit halves that for 1 % of a run's processor time. At the default of
-    /// 100 %, garbage collection would take a third of the API server's time.
+    /// GOGC and GOMEMLIMIT of a part. A shared API server with one scheduler uses 330 MiB, and 1,700 MiB with
+    /// GOGC=400. GOMEMLIMIT halves the latter, and costs 1 % of a run's processor time. With the default of
+    /// GOGC=100, garbage collection would take a third of the API server's time.
     pub fn go_variables(self, part: Part, schedulers: usize) -> [(String, String); 2] {
         let available = available_memory::in_mib().unwrap_or(0);
         let for_schedulers = PER_SCHEDULER * schedulers as u64;

@@ -1,4 +1,4 @@
-//! `--component NAME=version:V`.
+//! Programs in versions that the user selects with `--component NAME=version:V`.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::scheduler::Scheduler;

@@ -6,7 +6,8 @@ use super::template::{Configuration, Values, fill_value};
 use crate::controller_spec::ControllerSpec;
 
 impl Operator {
-    /// In the order of the spec, without External, which is only for the reference operator.
+    /// Returns the enabled backends in the order of the spec. Omits External, which only the reference
+    /// operator has.
     pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
         let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
         let names = profiles.filter_map(|profile| profile["name"].as_str());

@@ -87,7 +87,7 @@ impl Opened {
         &self.description.name
     }
 
-    /// If there is a declaration, it must have the backend too.
+    /// Whether the description has the backend, and so does the declaration, if there is one.
     pub fn has(&self, backend: &str) -> bool {
         let is_declared = |declaration: &Declaration| declaration.backends.contains_key(backend);
         self.description.backends.contains_key(backend) && self.declaration.as_ref().is_none_or(is_declared)
@@ -99,7 +99,8 @@ impl Opened {
         declaration.declared(format!("{} {}", self.description.name, self.tree.revision.version), target)
     }
 
-    /// A backend without `gangScopes` has only the first scope of its scheduler. The others are second.
+    /// Splits targets into those whose gang scope the operator has, and the others. A backend without
+    /// `gangScopes` has only the first scope of its scheduler.
     #[must_use]
     pub fn by_scope(&self, targets: Vec<Target>) -> (Vec<Target>, Vec<Target>) {
         let mut with_a_scope = BTreeSet::new();

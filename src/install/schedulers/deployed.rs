@@ -2,7 +2,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Our manifests, kubeadm or a Helm chart created them.
+/// Where a scheduler runs in a cluster with real nodes. The suite's manifests, kubeadm or a Helm chart
+/// created the objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deployed {
     pub namespace: &'static str,

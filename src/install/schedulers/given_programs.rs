@@ -18,7 +18,7 @@ impl Install {
         self.given_scheduler(spec).into_iter().flat_map(|given| &given.programs)
     }
 
-    /// The given program of a process, and those of the arguments that the program knows.
+    /// The given program of a process, and the arguments that the program knows.
     pub fn given_process(
         &self,
         process: &SchedulerProcess,

@@ -22,8 +22,9 @@ pub struct Install {
     pub processes: &'static [SchedulerProcess],
     pub(crate) programs: ProgramSource,
     pub(super) recipe: Recipe,
-    /// Posts `pods/binding`, unless kube-scheduler stands in ([`crate::cluster_spec::ClusterSpec::binder`]). It is
-    /// kube-scheduler's user if the program only admits pods.
+    /// The user that posts `pods/binding`, unless kube-scheduler stands in
+    /// ([`crate::cluster_spec::ClusterSpec::binder`]). If the program only admits pods, this is
+    /// kube-scheduler's user.
     pub user: &'static str,
     pub(super) crds: Crds,
     /// Adds the webhooks of the first process to the CRDs and roles, for a local control plane.
@@ -63,7 +64,7 @@ pub struct StartSettings<'a> {
     pub gates: &'a Gates,
     /// The plugins, arguments of plugins, or flags that the process's scheduler starts without.
     pub plugins_off: Vec<&'a str>,
-    /// The schedulers whose pods kube-scheduler binds too.
+    /// The other schedulers whose pods kube-scheduler binds.
     pub stands_in_for: Vec<&'static str>,
     /// [`crate::cluster_spec::ClusterSpec::stale_gangs_for`].
     pub stale_gangs_for: Option<Duration>,

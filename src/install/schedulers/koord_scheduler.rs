@@ -168,8 +168,8 @@ pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     ]
 }
 
-/// The chart creates the namespace of its pods, and fails if it exists. Helm creates the release's namespace
-/// first, so the release is in another one, as in Koordinator's instructions.
+/// The chart creates the namespace of its pods, and fails if the namespace exists. Helm creates the namespace
+/// of the release before that. So the release has another namespace, as in Koordinator's instructions.
 pub static PACKAGE: Package = Package {
     release: "koordinator",
     namespace: "default",
@@ -206,7 +206,8 @@ fn values() -> Value {
     })
 }
 
-/// The scheduler reads only this one. It has a layer for each of Grove's topology keys, widest first.
+/// Returns the only ClusterNetworkTopology that the scheduler reads. It has a layer for each of Grove's
+/// topology keys, widest first.
 fn objects() -> Vec<Value> {
     let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
     let below = |parent: &str, mut layer: Value| {

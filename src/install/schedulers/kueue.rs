@@ -159,7 +159,7 @@ const RIGHTS: &[Right] = &[
 const GROUP: &str = "kueue.x-k8s.io";
 const CONFIGURATIONS: &[&str] = &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
 
-/// Without the visibility server, which authenticates through the API aggregator.
+/// Turns off the visibility server, which authenticates through the API aggregator.
 fn configuration(home: &ProcessHome) -> Value {
     json!({
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",

@@ -4,9 +4,9 @@ use super::deployed::Deployed;
 
 #[derive(Debug)]
 pub struct Package {
-    /// Some charts name objects after it.
+    /// The name of the Helm release. Some charts use it in names of objects.
     pub release: &'static str,
-    /// May differ from the namespace of the pods.
+    /// The namespace of the Helm release, which may differ from the namespace of the pods.
     pub namespace: &'static str,
     /// The default chart: an OCI reference, or its name in `repository`.
     pub chart: &'static str,

@@ -1,4 +1,5 @@
-//! `--component NAME=version:V`. Linker flags, CRDs and unknown flags come from recipe and module.
+//! `--component NAME=version:V`. Linker flags, CRDs and unknown flags come from the scheduler's recipe and
+//! module.
 
 use std::collections::BTreeMap;
 

@@ -49,7 +49,7 @@ pub(crate) static INSTALL: Install = Install {
     cycle_millis: Some(CYCLE_MILLIS),
 };
 
-/// By default one second.
+/// The period of the scheduler's cycles. Volcano's default is one second.
 const CYCLE_MILLIS: u32 = 200;
 
 /// Without the first flag, the scheduler uses its built-in configuration, unless the second forbids that.
@@ -121,7 +121,7 @@ pub(super) const RIGHTS: &[Right] = &[
 /// the status of a pod and deletes it.
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
-/// Without the plugins in `off`. If it `preempts`, it preempts by gangs, as the product does
+/// Omits the plugins in `off`. If `preempts` is true, the scheduler preempts whole gangs, as the product does
 /// (`docs/design/gang-aware-eviction-design.md` of Volcano 1.15.1).
 pub fn configuration(off: &[&str], preempts: bool) -> Value {
     let tiers = [
@@ -210,7 +210,7 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
 
-/// Only the scheduler, with those of [`flags`] that the chart supports.
+/// Returns the values of the chart: only the scheduler, with the flags of [`flags`] that the chart supports.
 fn values() -> Value {
     json!({
         // By default the chart always pulls the images, which may be loaded into the nodes.
@@ -235,7 +235,7 @@ pub fn environment(home: &ProcessHome) -> Vec<(String, String)> {
     vec![("DEBUG_SOCKET_DIR".into(), home.folder.display().to_string())]
 }
 
-/// Only the queue controller or the suite sets them Open.
+/// Returns the queues with the state Open, because no queue controller runs that would set the state.
 fn objects() -> Vec<Value> {
     let queue = |name: &str, reclaimable: bool| {
         json!({

@@ -94,7 +94,7 @@ pub(crate) static INSTALL: Install = Install {
     cycle_millis: Some(CYCLE_MILLIS),
 };
 
-/// By default one second.
+/// The period of a scheduler's cycles. KAI's default is one second.
 const CYCLE_MILLIS: u32 = 200;
 
 const CONFIGURED_BY: &[&str] = &["--scheduler-conf="];
@@ -132,7 +132,7 @@ const SCHEDULER_RIGHTS: &[Right] = &[
 /// Only local cases enable evictions.
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
-/// From `pkg/binder`, without those that only fractions of GPUs need.
+/// From `pkg/binder`, without the rights that only fractions of GPUs need.
 const BINDER_RIGHTS: &[Right] = &[
     // The pod controller has an informer for ConfigMaps, and starts no worker before it has synced.
     Right::read("", &["configmaps"]),
@@ -150,8 +150,8 @@ const BINDER_RIGHTS: &[Right] = &[
     Right::new("", &["pods/status"], &["update"]),
 ];
 
-/// From `pkg/podgrouper`. It skips an owner that it may not read, and treats the owner below as the workload.
-/// So it may read every kind that owns a pod of this suite.
+/// From `pkg/podgrouper`. The podgrouper skips an owner that it has no right to read, and treats the owner
+/// below as the workload. So it has the right to read every kind that owns a pod of this suite.
 const POD_GROUPER_RIGHTS: &[Right] = &[
     Right::read("", &["pods"]),
     Right::read("scheduling.k8s.io", &["priorityclasses"]),
@@ -211,8 +211,8 @@ fn start_scheduler(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<C
     let path = home.configure("scheduler.yaml", &configuration(&evictions), settings)?;
     let mut args = settings.without_suites(scheduler_args(home, &path), CONFIGURED_BY);
     args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
-    // By default, KAI deletes a pod without a condition that reports why. Nobody could tell such an eviction
-    // from a deletion by a user.
+    // By default, KAI deletes a pod without a condition that reports why. Such an eviction would look like a
+    // deletion by a user.
     let names_cause = settings.preempts || settings.reclaims;
     args.extend(names_cause.then(|| "--update-pod-eviction-condition=true".to_owned()));
     Ok(Command { args, env: environment(home) })
@@ -287,7 +287,8 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone(NAMESPACE, &["kai-operator", "kai-scheduler-default", "binder", "pod-grouper"]),
 };
 
-/// The same programs as in a folder, only the action `allocate`, and no queues: [`objects`] has them.
+/// Returns the values of the chart: the same programs as in a folder, only the action `allocate`, and no
+/// queues, because [`objects`] returns them.
 fn values() -> Value {
     let off = || json!({"enabled": false});
     json!({
