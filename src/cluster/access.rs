@@ -91,7 +91,7 @@ async fn reached_in(access: &Access, limit: Duration) -> Result<Client, ClusterE
         Ok(Err(kube::Error::Api(status))) if status.code == 401 => {
             Err(unreachable(format!("rejects the credentials: {}", status.message)))
         }
-        // A user that may not read the version may still have all rights that a run needs.
+        // A user without the right to read the version can still have all rights that a run needs.
         Ok(Err(kube::Error::Api(_))) => Ok(client),
         Ok(Err(error)) => Err(unreachable(format!("does not answer: {}", causes(&error)))),
         Err(_) => Err(unreachable(format!("did not answer within {} s", limit.as_secs()))),

@@ -49,8 +49,8 @@ pub struct ExistingCluster {
 }
 
 impl ExistingCluster {
-    /// Connects to a cluster and checks it. The user must have the rights in `needed`, and may list every
-    /// namespaced kind, to find leftovers. The API server must serve the `kinds`. `run` is the label on
+    /// Connects to a cluster and checks it. The user must have the rights in `needed`, and the right to list
+    /// every namespaced kind, to find leftovers. The API server must serve the `kinds`. `run` is the label on
     /// everything that the run creates.
     pub async fn connect(
         connection: &Connection,
@@ -157,7 +157,7 @@ pub(crate) async fn check_no_foreign_workloads(client: &Client, run_label: &str)
     let sets: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
     let found = match sets.list(&ListParams::default()).await {
         Ok(found) => found,
-        // A cluster without Grove serves no PodCliqueSets.
+        // A cluster without Grove serves no PodCliqueSets, so none can be in the way.
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
         Err(source) => return Err(ClusterError::api("list the existing PodCliqueSets", source)),
     };

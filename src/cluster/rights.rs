@@ -15,7 +15,8 @@ pub struct Right {
     pub group: String,
     /// Plural, with a subresource if needed, such as `nodes/status`.
     pub resource: String,
-    /// The right is needed only if the cluster serves one of these `GROUP/VERSION`. If empty, always.
+    /// The right is needed only if the cluster serves one of these `GROUP/VERSION`. If the list is empty, the
+    /// right is always needed.
     pub served_in: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Objects that several runs in one cluster share: the topology binding and the canary node. Each run holds a
-//! shared object with an annotation. The last run deletes the object, on the condition that no other run has
-//! come to hold it.
+//! shared object with an annotation. The last run deletes the object, unless another run has added its
+//! annotation in the meantime.
 
 use std::time::Duration;
 

@@ -93,7 +93,7 @@ pub async fn left(client: &Client, label: RunLabel<'_>) -> Result<Vec<Left>, Clu
             Ok(found) => found,
             // The API server answers in plain text for an unserved group, so the status has no reason.
             Err(kube::Error::Api(status)) if status.code == 404 => continue,
-            // A user that may not list a scheduler's own kinds has not created any such objects.
+            // A user without the right to list a scheduler's own kinds has not created any such objects.
             Err(kube::Error::Api(status)) if status.is_forbidden() && !["", "grove.io"].contains(&group) => {
                 continue;
             }

@@ -196,7 +196,7 @@ impl Recipe {
             let name =
                 reference.rsplit('/').next().and_then(|tail| tail.split(':').next()).unwrap_or_default();
             match name {
-                // The configurations in kind-configs/ disable CoreDNS.
+                // Omit CoreDNS, because the configurations in kind-configs/ disable it.
                 "coredns" => continue,
                 "kube-proxy" => {
                     copy(&self.toolbox.get(name)?.path, &context.join(name))?;

@@ -33,7 +33,7 @@ pub(super) const CERTIFICATE: &str = "certificate";
 
 pub(super) const ADMIN: Identity<'static> =
     Identity { file: "admin", user: "grove-conformance", group: Some("system:masters") };
-/// The controllers of kube-controller-manager each use a service account.
+/// The identity of the process. Each of its controllers uses a service account instead.
 pub(super) const CONTROLLER_MANAGER: Identity<'static> =
     Identity { file: "kube-controller-manager", user: "system:kube-controller-manager", group: None };
 /// KWOK acts as the kubelet of every node.

@@ -128,7 +128,7 @@ impl Workers {
             }
             permits = tokio::time::timeout(RELEASED, self.permits.clone().acquire_many_owned(wanted)) => permits,
         };
-        // The semaphore is never closed.
+        // A failure is always a timeout, because the semaphore is never closed.
         let Ok(Ok(permits)) = permits else {
             let mut last = format!("{} are free", self.permits.available_permits());
             for (pool, lease) in &*self.leases.lock() {
