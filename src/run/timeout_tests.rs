@@ -15,7 +15,18 @@ use crate::attempts::of_attempts;
 fn timeout(clause: Option<&str>) -> Stop {
     let breach =
         Breach { clause: clause.map(str::to_owned), message: "waited 30.0 s for: 4 pods bound".into() };
-    Stop::Recorded { reason: "the situation".into(), breach: Some(breach) }
+    Stop::Recorded { reason: "the situation".into(), breach: Some(breach), is_too_slow: false }
+}
+
+fn too_slow() -> Stop {
+    Stop::Recorded { reason: "the machine was too slow".into(), breach: None, is_too_slow: true }
+}
+
+#[test]
+fn a_timeout_on_a_slow_machine_is_an_error_if_no_check_found_a_violation() {
+    let judged =
+        judged("aon/pending-blocks-nobody", Target::KUBE_POD_GROUP, &[("AON-10", Ok(()))], Some(&too_slow()));
+    assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
 
 fn after_timeout(ruling: Ruling, clause: Option<&str>) -> Vec<(String, Verdict, String)> {
@@ -53,15 +64,17 @@ fn a_violation_that_a_check_found_explains_a_timeout() {
     assert!(reason(&both[1].outcome).contains("TOPO-02 is violated"), "{both:?}");
 }
 
-#[test]
-fn a_clause_that_a_known_deviation_leaves_undecided_is_announced() {
+#[rstest]
+#[case::of_a_clause(timeout(Some("AON-01")))]
+#[case::on_a_slow_machine(too_slow())]
+fn a_clause_that_a_known_deviation_leaves_undecided_is_announced(#[case] stop: Stop) {
     let unbound = violation(NOT_BOUND_WHOLE, "0 pods of PodClique restored-0-leader are bound, want 1");
     let findings = [("GANG-12", Ok(())), ("GANG-26", Err(unbound.into()))]
         .map(|(clause, ruling)| Finding { clause, ruling });
     let case = suites::case("gang/restored-while-pending").unwrap();
     let pod_group = object("PodGroup.scheduling.sigs.k8s.io", "restored-0-leader");
     let history = Story::on(Target::KOORDINATOR).added(pod_group).end();
-    let judged = judgements(case, Target::KOORDINATOR, &history, &findings, Some(&timeout(Some("AON-01"))));
+    let judged = judgements(case, Target::KOORDINATOR, &history, &findings, Some(&stop));
     let found: Vec<_> =
         judged.iter().map(|of| (of.clause.as_str(), of.outcome.verdict, of.outcome.announced)).collect();
     let [undecided, deviation] = found[..] else { panic!("{found:?}") };
@@ -109,7 +122,7 @@ fn a_known_race_that_stops_a_case_leaves_its_other_clauses_to_the_next_attempt()
 
 #[test]
 fn a_timeout_of_the_harness_or_of_a_clause_that_is_not_owed_is_an_error() {
-    for stop in [refused(), Stop::Recorded { reason: "no canary".into(), breach: None }] {
+    for stop in [refused(), Stop::Recorded { reason: "no canary".into(), breach: None, is_too_slow: false }] {
         assert_eq!(only(not_reached(), Some(&stop)).verdict, Verdict::Error);
     }
     // KUBE-15 does not apply to Volcano.

@@ -45,15 +45,18 @@ pub fn judgements(
         Some(_) => Vec::new(),
         None => violated_preconditions(target, findings),
     };
-    let breach = stop.and_then(Stop::breach).filter(|_| infrastructure(history, stop).is_none());
-    let culprit = breach.and_then(|breach| {
-        // A violation that a check has found explains the timeout.
-        first_violated(findings.iter().chain(&violated)).or_else(|| {
-            let finding = breached(case, target, findings, &breach)?;
-            let culprit = (finding.clause, breach.message);
-            violated.push(finding);
-            Some(culprit)
-        })
+    let stop_of_case = stop.filter(|_| infrastructure(history, stop).is_none());
+    let breach = stop_of_case.and_then(Stop::breach);
+    // A violation that a check has found explains the timeout, on a slow machine too.
+    let found = stop_of_case
+        .filter(|stop| breach.is_some() || stop.is_too_slow())
+        .and_then(|_| first_violated(findings.iter().chain(&violated)));
+    let culprit = found.or_else(|| {
+        let breach = breach?;
+        let finding = breached(case, target, findings, &breach)?;
+        let culprit = (finding.clause, breach.message);
+        violated.push(finding);
+        Some(culprit)
     });
     // A known deviation of a scheduler applies only if gang resources existed.
     let gang_resources_existed =

@@ -121,7 +121,7 @@ pub enum Stop {
     OperatorEnded(ClusterError),
     /// The reason why the driver stopped, read from a saved history.
     #[error("the driver stopped: {reason}")]
-    Recorded { reason: String, breach: Option<Breach> },
+    Recorded { reason: String, breach: Option<Breach>, is_too_slow: bool },
 }
 
 impl Stop {
@@ -150,6 +150,15 @@ impl Stop {
         }
     }
 
+    /// Whether a wait timed out on a machine that was too slow to decide, so that nothing is breached.
+    pub fn is_too_slow(&self) -> bool {
+        match self {
+            Self::Timeout(timeout) => timeout.too_slow.is_some(),
+            Self::Recorded { is_too_slow, .. } => *is_too_slow,
+            Self::Refused { .. } | Self::Cluster(_) | Self::OperatorEnded(_) => false,
+        }
+    }
+
     pub fn detail(&self) -> Value {
         let is_cluster = matches!(self, Self::Cluster(_));
         let breach = self.breach().map(|breach| breach.detail());
@@ -160,6 +169,7 @@ impl Stop {
         json!({
             "cluster": is_cluster,
             "wait": matches!(self, Self::Timeout(_)),
+            "tooSlow": self.is_too_slow(),
             "reason": self.to_string(),
             "breach": breach,
             "operatorEnded": ended,
@@ -174,7 +184,11 @@ impl Stop {
         }
         Some(match mark.detail["cluster"] == true {
             true => Self::Cluster(ClusterError::Recorded(reason)),
-            false => Self::Recorded { reason, breach: Breach::recorded(&mark.detail["breach"]) },
+            false => Self::Recorded {
+                reason,
+                breach: Breach::recorded(&mark.detail["breach"]),
+                is_too_slow: mark.detail["tooSlow"] == true,
+            },
         })
     }
 }
@@ -215,6 +229,7 @@ mod tests {
         let history = Story::flat().mark(SharedMark::Stopped, stop.detail()).end();
         let again = Stop::recorded(&history).unwrap();
         assert_eq!(again.breach(), stop.breach());
+        assert_eq!((again.is_too_slow(), stop.is_too_slow()), (too_slow.is_some(), too_slow.is_some()));
         assert!(again.to_string().contains(&stop.to_string()));
     }
 
