@@ -280,7 +280,7 @@ mod tests {
         binding(&[("kai-scheduler", true, "")], "False"),
         "inSync is not false although the topology resource does not match its binding"
     )]
-    #[case::no_reason(binding(&[("kai-scheduler", false, "")], "True"), "the message does not report why")]
+    #[case::no_reason(binding(&[("kai-scheduler", false, "")], "True"), "the message of the status entry does not report why")]
     #[case::condition(
         binding(&[("kai-scheduler", false, "differs")], "False"),
         "the drift condition is False"

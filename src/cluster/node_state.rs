@@ -191,7 +191,7 @@ pub(crate) mod tests {
     }
 
     #[rstest]
-    #[case::cordon(json!({"spec": {"unschedulable": true}}), "it is cordoned")]
+    #[case::cordon(json!({"spec": {"unschedulable": true}}), "the node is cordoned")]
     #[case::taint(
         json!({"spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}, {"key": "new", "effect": "NoExecute"}]}}),
         "taint new=:NoExecute is \"set\", want it absent"

@@ -125,7 +125,7 @@ mod tests {
     #[rstest::rstest]
     #[case::gpus(10, 8, 300, "request 230 GPUs, and the nodes have 80")]
     #[case::gpus_without_pod_capacity(1, 1000, 200, "and the nodes have 110")]
-    #[case::pods(1, 110, 120, "the nodes can run 110")]
+    #[case::pods(1, 110, 120, "the nodes have room for 110 pods")]
     #[case::none(1, 8, 0, "no pods")]
     fn a_size_that_does_not_fit_is_rejected(
         #[case] nodes: u32,

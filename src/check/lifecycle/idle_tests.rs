@@ -76,7 +76,7 @@ fn an_idle_clique_that_is_still_in_the_gang_is_a_violation(
 #[case::returned(&["w-0-a", "w-0-b"], 4, &[])]
 #[case::not_listed(
     &["w-0-a"], 4,
-    &[r#"PodGang w-0 lists [("w-0-a", Some(2))], want [("w-0-a", Some(2)), ("w-0-b", Some(2))]"#]
+    &[r#"PodGang w-0 lists podgroups [("w-0-a", Some(2))], want [("w-0-a", Some(2)), ("w-0-b", Some(2))]"#]
 )]
 #[case::not_required(&["w-0-a", "w-0-b"], 2, &["PodGroup.scheduling.volcano.sh w-0 requires 2 pods, want 4"])]
 fn a_clique_scaled_up_again_must_be_in_the_gang(

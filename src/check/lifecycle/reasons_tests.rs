@@ -45,7 +45,7 @@ fn a_gang_that_does_not_report_the_schedulers_message_in_time_violates(
     let found = reason_reported(&history, &gang(), &Why::Scheduler);
     assert_eq!(found.is_ok(), is_satisfied, "{found:?}");
     if !is_satisfied {
-        assert!(message(found).contains("reported the scheduler's message about it"));
+        assert!(message(found).contains("reported the scheduler's message about the PodGang"));
     }
 }
 

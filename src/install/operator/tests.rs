@@ -164,7 +164,7 @@ async fn a_folder_that_is_no_checkout_is_rejected_with_its_missing_files() {
     let error = opened(&folder(&["operator/go.mod"])).await.unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("it lacks operator/cmd/main.go"), "{error}");
     let error = open("upstream=/no/such/folder", None).await.unwrap_err();
-    assert!(error.is_usage() && error.to_string().contains("no such folder"), "{error}");
+    assert!(error.is_usage() && error.to_string().contains("the folder does not exist"), "{error}");
 }
 
 #[tokio::test]

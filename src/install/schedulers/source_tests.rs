@@ -92,7 +92,7 @@ async fn a_release_that_is_too_old_is_rejected() {
 }
 
 #[rstest]
-#[case::no_folder("kai-scheduler", "/no/such/folder", "no such folder")]
+#[case::no_folder("kai-scheduler", "/no/such/folder", "the folder does not exist")]
 #[case::another_repository(
     "vc-scheduler",
     "",

@@ -98,7 +98,7 @@ mod tests {
         true,
         Some(Err("the webhook has no certificate yet")),
         StatusCode::SERVICE_UNAVAILABLE,
-        Some("[-]certificates no certificate yet")
+        Some("[-]certificates the webhook has no certificate yet")
     )]
     #[case::incomplete_caches(false, Some(Ok(())), StatusCode::SERVICE_UNAVAILABLE, Some("[+]certificates served"))]
     #[tokio::test]

@@ -216,7 +216,7 @@ async fn hyper_nodes_that_are_being_deleted_block_the_sync() {
 )]
 #[case::other_levels(
     &[("root", 2, "block", "r"), ("r", 1, "row", "")],
-    TopologyState::Drift("HyperNode r has the tierName row, but the tier of rack".to_owned())
+    TopologyState::Drift("HyperNode r has tierName row, but its tier is the one of domain rack".to_owned())
 )]
 #[case::cycle(
     &[("root", 2, "block", "r"), ("r", 1, "rack", "root")],
