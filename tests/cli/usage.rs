@@ -75,7 +75,7 @@ use crate::{Cli, stderr};
 )]
 #[case(
     &["dev", "mutants", "restless", "--component", "kai-scheduler=src:nowhere"],
-    "no such folder"
+    "the folder does not exist"
 )]
 #[case(&["ai-conformance", "--backend", "volcanoo"], "did you mean \"volcano\"?")]
 #[case(&["ai-conformance", "--kubernetes", "all"], "omit --kubernetes all")]
