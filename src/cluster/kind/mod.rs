@@ -255,20 +255,21 @@ pub async fn remove_abandoned() -> Result<Vec<String>, ClusterError> {
         "--format",
         "{{.Label \"io.x-k8s.kind.cluster\"}}",
     ];
-    let live: Vec<_> =
-        home::clusters()?.into_iter().filter(|found| found.live).map(|found| found.name).collect();
+    // A cluster without a folder here may belong to a live run with another state folder.
+    let known = home::clusters()?;
+    let is_abandoned = |name: &String| known.iter().any(|found| found.name == *name && !found.live);
     let mut names: Vec<String> = docker(words)
         .await?
         .lines()
         .filter_map(|line| line.strip_prefix(PREFIX).map(str::to_owned))
-        .filter(|name| !live.contains(name))
+        .filter(is_abandoned)
         .collect();
     names.sort();
     names.dedup();
     for name in &names {
         remove(&format!("{PREFIX}{name}")).await?;
     }
-    if live.is_empty() {
+    if known.iter().all(|found| !found.live) {
         let _ = docker(["network", "rm", NETWORK]).await;
     }
     Ok(names)
