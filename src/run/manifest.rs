@@ -103,8 +103,8 @@ static KINDS: [Kind; 14] = [
 ];
 
 /// Fields that the API server sets. A manifest that was exported from a cluster has them.
-const SET_BY_SERVER: [&str; 5] =
-    ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"];
+const SET_BY_SERVER: [&str; 6] =
+    ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
 
 /// Created before the PodCliqueSets, and deleted after them.
 #[derive(Debug)]
@@ -141,7 +141,6 @@ impl Companion {
             fields.remove("status");
         }
         if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
-            SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
             metadata.remove("namespace");
         }
         if self.kind.is_namespaced {
@@ -299,10 +298,8 @@ fn scope_of(set: &Value) -> Option<&str> {
     set["metadata"]["annotations"][names::GANG_SCOPE].as_str()
 }
 
-/// Removes what the API server and the operator set, because an exported object has it.
+/// Removes the metadata that the API server and the operator set.
 fn without_server_fields(mut object: Value) -> Value {
-    const SET_BY_SERVER: [&str; 6] =
-        ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
     if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
         SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
         if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
