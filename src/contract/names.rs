@@ -76,3 +76,6 @@ pub const RACK: &str = "topology.kubernetes.io/rack";
 pub const BLOCK: &str = "topology.kubernetes.io/block";
 /// Node label of a host.
 pub const HOST: &str = "kubernetes.io/hostname";
+
+/// Fields of a pod's spec that Grove sets regardless of the template.
+pub const POD_FIELDS_OF_GROVE: [&str; 4] = ["schedulingGates", "hostname", "subdomain", "schedulerName"];

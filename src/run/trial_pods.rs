@@ -3,11 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use conformance_contract::names;
 use conformance_history::{list, text};
 use serde_json::{Value, json};
-
-/// The fields that Grove sets itself, whatever the template contains.
-const SET_BY_GROVE: [&str; 4] = ["hostname", "subdomain", "schedulingGates", "schedulerName"];
 
 /// The name of each clique, and a pod of its template.
 pub(crate) fn of(set: &Value, namespace: &str) -> Vec<(String, Value)> {
@@ -26,7 +24,7 @@ pub(crate) fn of(set: &Value, namespace: &str) -> Vec<(String, Value)> {
             "spec": clique["spec"]["podSpec"],
         });
         if let Some(spec) = pod["spec"].as_object_mut() {
-            SET_BY_GROVE.iter().for_each(|field| drop(spec.remove(*field)));
+            names::POD_FIELDS_OF_GROVE.iter().for_each(|field| drop(spec.remove(*field)));
         }
         add_shared_claims(&mut pod["spec"]);
         (clique_name.to_owned(), pod)

@@ -5,8 +5,6 @@ use conformance_contract::names;
 use conformance_facts::quantity::amount;
 use serde_json::Value;
 
-/// Fields that Grove sets regardless of the template: the gate, hostname, subdomain and scheduler.
-const SET_BY_GROVE: [&str; 4] = ["schedulingGates", "hostname", "subdomain", "schedulerName"];
 /// Labels that Grove sets on every object, in addition to those with its own prefix.
 const LABELS_SET_BY_GROVE: [&str; 4] =
     [names::MANAGED_BY, names::PART_OF, "app.kubernetes.io/name", "app.kubernetes.io/component"];
@@ -35,7 +33,7 @@ pub(super) fn path(template: &Value, pod: &Value) -> Option<String> {
     });
     of_metadata.or_else(|| {
         let fields = template["spec"]["podSpec"].as_object().into_iter().flatten();
-        let mut kept = fields.filter(|(name, _)| !SET_BY_GROVE.contains(&name.as_str()));
+        let mut kept = fields.filter(|(name, _)| !names::POD_FIELDS_OF_GROVE.contains(&name.as_str()));
         kept.find_map(|(name, wanted)| {
             differs(wanted, &pod["spec"][name.as_str()]).map(|path| format!("spec.{name}{path}"))
         })
