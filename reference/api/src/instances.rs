@@ -1,6 +1,5 @@
-//! Rust compiles generic code in the first crate that uses it. This crate is optimised in every profile, so
-//! its parsers are fast, and the unoptimised crates above it reuse them. No code calls these functions: they
-//! only cause the generic code to be compiled here.
+//! No code calls these functions. They make Rust compile the generic parsers in this crate, which is
+//! optimised in every profile. The unoptimised crates above it reuse them.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;

@@ -1,8 +1,6 @@
-//! Grove's API: types, CustomResourceDefinitions and names.
-//!
 //! Types have upstream's Go names; fields have the JSON names in snake case. The feature `schema` is
 //! separate, because the schemas of all Kubernetes types take a minute to compile. The conformance suite does
-//! not depend on this crate. It has its own copies of the names that it checks.
+//! not depend on this crate: it has its own copies of the names that it checks.
 
 mod autoscaling;
 mod cluster_topology_binding;

@@ -1,6 +1,4 @@
-//! Names, labels and annotations of the objects that Grove creates, and what it adds to pods.
-//!
-//! Most come from upstream Grove, and users and schedulers rely on them. `<pcs>` is the name of the
+//! Most names come from upstream Grove, and users and schedulers rely on them. `<pcs>` is the name of the
 //! PodCliqueSet, `i` the index of its replica, and `<clique>` the name in the template. `<sg>` is the name of
 //! the scaling group in the template and `j` the index of its replica.
 
@@ -50,28 +48,22 @@ pub const ANNOTATION_TOPOLOGY_NAME: &str = "grove.io/topology-name";
 pub const ANNOTATION_MNNVL_GROUP: &str = "grove.io/mnnvl-group";
 /// Former key of [`ANNOTATION_MNNVL_GROUP`], which upstream's proposals still use.
 pub const ANNOTATION_AUTO_MNNVL: &str = "grove.io/auto-mnnvl";
-/// Annotation of a PodCliqueSet, immutable: the scope of a kube-scheduler PodGroup, `PodGroup` or `PodGang`
-/// (KUBE-08).
+/// Immutable annotation of a PodCliqueSet: gang scope on kube-scheduler, `PodGroup` or `PodGang` (KUBE-08).
 pub const ANNOTATION_GANG_SCOPE: &str = "scheduling.grove.io/gang-scope";
 
 /// Annotation of a PodClique: the template of its current pods, until an update reaches them.
 pub const ANNOTATION_PREVIOUS_TEMPLATE: &str = "grove.io/previous-template";
 /// Annotation of a PodGang: how often gang termination has replaced its pods. Absent means never.
 pub const ANNOTATION_GENERATION: &str = "grove.io/generation";
-/// Annotation of a PodCliqueScalingGroup: a JSON object that maps a replica index to the number of times that
-/// gang termination has replaced only this replica.
+/// Annotation of a PodCliqueScalingGroup, JSON: replica index to number of its own gang terminations.
 pub const ANNOTATION_RECYCLED_REPLICAS: &str = "grove.io/recycled-replicas";
-/// Annotation of a PodCliqueScalingGroup: a JSON object that maps a replica index to the number of updates
-/// that have replaced this replica.
+/// Annotation of a PodCliqueScalingGroup, JSON: replica index to number of updates that replaced it.
 pub const ANNOTATION_UPDATED_REPLICAS: &str = "grove.io/updated-replicas";
-/// Annotation of a PodGang: the podgroups that were removed because they are scaled to 0, as a JSON list with
-/// their positions.
+/// Annotation of a PodGang: JSON list of its podgroups that are scaled to 0, with their positions.
 pub const ANNOTATION_IDLE_PODGROUPS: &str = "grove.io/idle-podgroups";
-/// Annotation of a PodGang: a JSON object that maps the name of a podgroup to the number of times that the
-/// podgroup has been removed. Absent means never.
+/// Annotation of a PodGang, JSON: podgroup name to number of removals. Absent means never.
 pub const ANNOTATION_IDLE_COUNTS: &str = "grove.io/idle-counts";
-/// Label of pods: how often gang termination or an update has replaced the pods of this PodClique. Absent
-/// means 0.
+/// Label of pods: how often gang termination or an update has replaced them. Absent means 0.
 pub const LABEL_GENERATION: &str = "grove.io/generation";
 /// Scheduling gate of a pod whose gang is not ready to be scheduled.
 pub const POD_GANG_GATE: &str = "grove.io/podgang-pending-creation";
@@ -112,8 +104,7 @@ pub const REASON_SUFFICIENT_SCHEDULED_PODS: &str = "SufficientScheduledPods";
 pub const REASON_INSUFFICIENT_SCHEDULED_PODS: &str = "InsufficientScheduledPods";
 /// Condition of PodCliques and PodCliqueScalingGroups: fewer than the minimum are healthy.
 pub const CONDITION_MIN_AVAILABLE_BREACHED: &str = "MinAvailableBreached";
-/// Condition of a PodClique, which upstream does not have: its minimum has been bound in the generation that
-/// the reason names.
+/// Condition of a PodClique, not in upstream: its minimum was bound in the generation that the reason names.
 pub const CONDITION_MIN_AVAILABLE_HELD: &str = "MinAvailableHeld";
 /// Condition of a PodClique: its containers wait for pods of other PodCliques.
 pub const CONDITION_HELD_BY_STARTUP_ORDER: &str = "HeldByStartupOrder";
@@ -126,15 +117,13 @@ pub const CONDITION_SCHEDULER_TOPOLOGY_DRIFT: &str = "SchedulerTopologyDrift";
 /// Condition of a PodCliqueSet: some of its objects cannot be created. Absent otherwise.
 pub const CONDITION_REPLICA_FAILURE: &str = "ReplicaFailure";
 
-/// Whether Grove sets this label of PodCliques and pods. Grove then overwrites the value in a clique
-/// template.
+/// Whether Grove sets this label on PodCliques and pods, and overwrites it in a clique template.
 pub fn is_set_by_grove(label: &str) -> bool {
     [LABEL_MANAGED_BY, LABEL_PART_OF, LABEL_NAME, LABEL_COMPONENT].contains(&label)
         || label.starts_with(GROVE_PREFIX)
 }
 
-/// Whether the operator stores its own state in this annotation. The operator does not copy such an
-/// annotation from a template.
+/// The operator stores its own state in these annotations, and does not copy them from a template.
 pub fn is_operator_state(annotation: &str) -> bool {
     [
         ANNOTATION_TOPOLOGY_NAME,
@@ -165,8 +154,7 @@ pub fn scaling_group(pcs: &str, i: i32, sg: &str) -> String {
     format!("{pcs}-{i}-{sg}")
 }
 
-/// Name of the topology group config for replica `j` of the PodCliqueScalingGroup object `pcsg`:
-/// `<pcs>-<i>-<sg>-<j>`.
+/// The topology group config of replica `j` of the PodCliqueScalingGroup object `pcsg`.
 pub fn scaling_group_replica(pcsg: &str, j: i32) -> String {
     format!("{pcsg}-{j}")
 }
@@ -176,8 +164,7 @@ pub fn scaling_group_pod_clique(pcsg: &str, j: i32, clique: &str) -> String {
     format!("{pcsg}-{j}-{clique}")
 }
 
-/// Name of the PodGang for replica `j`: `<pcs>-<i>-<sg>-<j - min_available>`. Scaled PodGangs count from zero
-/// (GANG-03).
+/// Scaled PodGangs count from zero (GANG-03).
 pub fn scaled_pod_gang(pcsg: &str, j: i32, min_available: i32) -> String {
     format!("{pcsg}-{}", j - min_available)
 }

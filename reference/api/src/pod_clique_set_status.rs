@@ -1,5 +1,3 @@
-//! Status of a PodCliqueSet, and the error record that all of Grove's statuses share.
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

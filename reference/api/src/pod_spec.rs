@@ -1,7 +1,6 @@
-//! The pod spec of a clique, stored as the JSON that the user wrote.
-//!
 //! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec cannot read. The
-//! pods must get exactly what the user wrote. The CRD still has the schema of a core/v1 PodSpec.
+//! pods must get exactly what the user wrote, so the spec stays JSON. The CRD still has the schema of a
+//! core/v1 PodSpec.
 
 use std::sync::Arc;
 

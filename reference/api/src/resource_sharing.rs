@@ -1,5 +1,3 @@
-//! Sharing of ResourceClaims between the pods of a PodCliqueSet, a scaling group or a clique.
-
 #[cfg(feature = "schema")]
 use k8s_openapi::api::resource::v1::ResourceClaimTemplateSpec;
 #[cfg(feature = "schema")]

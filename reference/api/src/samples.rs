@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// A PodCliqueSet without scaling groups. It has integer quantities, a port without protocol and no role, and
-/// it omits every default.
+/// No scaling groups, integer quantities, a port without protocol, no role and no value that has a default.
 const FLAT: &str = r#"
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet
@@ -38,8 +37,7 @@ spec:
           volumes: [{name: scratch, emptyDir: {sizeLimit: 1073741824}}]
 "#;
 
-/// A PodCliqueSet that uses every Grove part of the schema: scaling groups, topology, startup order, update
-/// strategy and shared claims.
+/// Uses every Grove part of the schema: scaling groups, topology, startup order, updates and shared claims.
 const FULL: &str = r#"
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet

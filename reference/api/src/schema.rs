@@ -36,8 +36,7 @@ where
     serde_json::from_value(root)
 }
 
-/// Inlines all references, and replaces the nullable types and `oneOf` enums that structural schemas do not
-/// allow.
+/// Inlines all references, and replaces nullable types and `oneOf` enums.
 fn resolve(schema: Value, types: &Map<String, Value>) -> Value {
     let Value::Object(mut schema) = schema else {
         return schema;

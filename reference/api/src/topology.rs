@@ -76,7 +76,6 @@ impl TopologyConstraint {
         self.pack.as_ref().and_then(|pack| pack.preferred.as_deref())
     }
 
-    /// The required domain, followed by the preferred domain if that differs.
     pub fn referenced_domains(&self) -> impl Iterator<Item = &str> {
         let required = self.required_domain();
         required.into_iter().chain(self.preferred_domain().filter(move |domain| required != Some(domain)))
