@@ -18,7 +18,6 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RegistrationError {
-    /// Nothing listens at the socket, or access is denied.
     #[error("cannot connect to {path}: {reason}")]
     Unreachable { path: PathBuf, reason: String },
     #[error("the kubelet refused the registration: {0}")]

@@ -1,8 +1,6 @@
 //! A kubelet device plugin that advertises GPUs that do not exist. A label and an annotation of the node set
 //! how many GPUs exist and which are unhealthy. A container gets its device ids in an environment variable,
-//! but no device.
-//!
-//! Data flows from `node` through `devices` (a watch channel) and `service` to the kubelet.
+//! but no device. Data flows from `node` through `devices` (a watch channel) and `service` to the kubelet.
 
 pub mod command_line;
 mod devices;

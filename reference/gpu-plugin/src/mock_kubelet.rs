@@ -36,7 +36,6 @@ struct Registrar {
 }
 
 impl MockKubelet {
-    /// Requires a tokio runtime.
     pub(crate) fn start(plugins_dir: &Path) -> (Self, mpsc::UnboundedReceiver<Registered>) {
         Self::start_with(plugins_dir, None)
     }

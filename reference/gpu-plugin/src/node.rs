@@ -16,14 +16,12 @@ use super::devices::{Devices, Malformed, Unhealthy, parse_count};
 use super::reasons::Reasons;
 
 pub const COUNT_LABEL: &str = "conformance.grove.io/gpus";
-/// The annotation that lists the unhealthy GPUs of a node: `all`, or indices such as `0,3`.
 pub const UNHEALTHY_ANNOTATION: &str = "conformance.grove.io/unhealthy-gpus";
 
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     pub name: String,
     pub count_label: String,
-    /// `None` for the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
 }
 
@@ -60,7 +58,6 @@ pub(crate) fn views(client: Client, name: &str) -> BoxStream<'static, View> {
     watcher::watch_object(nodes, name).default_backoff().boxed()
 }
 
-/// Returns when `views` ends.
 pub(crate) async fn follow(
     mut views: impl Stream<Item = View> + Unpin,
     rules: &Rules,
@@ -96,7 +93,6 @@ pub(crate) async fn follow(
 }
 
 impl Rules {
-    /// Keeps the last valid value if a value cannot be parsed.
     fn devices(
         &self,
         node: &PartialObjectMeta<Node>,

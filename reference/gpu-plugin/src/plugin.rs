@@ -157,8 +157,7 @@ impl Plugin {
     }
 }
 
-/// Returns the evidence that the kubelet has restarted. A starting kubelet removes all sockets in its folder,
-/// including the plugin's, and creates its own again.
+/// A starting kubelet removes all sockets in its folder, including the plugin's, and creates its own again.
 async fn registration_lost(kubelet: &Path, before: FileIdentity, socket: &OwnSocket) -> &'static str {
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;

@@ -26,7 +26,6 @@ pub struct Options {
     pub gpus: u16,
     pub plugins_dir: PathBuf,
     pub health_bind: SocketAddr,
-    /// The node to watch. Without it the plugin needs no API server.
     pub node: Option<NodeOptions>,
     pub faults: Faults,
 }
@@ -45,7 +44,6 @@ pub async fn run_plugin(options: Options) -> Result<(), PluginError> {
     run_until(options, shutdown_signal()).await
 }
 
-/// Runs the plugin, the node watch and the health server until `shutdown_signal`, or until one of them fails.
 pub async fn run_until(
     options: Options,
     shutdown_signal: impl Future<Output = ()>,
@@ -54,8 +52,7 @@ pub async fn run_until(
     tracing::info!(%resource, gpus, plugins_dir = %plugins_dir.display(), "starting");
     let (stop, stopped) = watch::channel(false);
     let (registered, registration) = watch::channel(false);
-    // Keep the sender until the end: once it is dropped, the `ListAndWatch` stream ends and the kubelet
-    // removes the devices.
+    // Once the sender is dropped, the `ListAndWatch` stream ends and the kubelet removes the devices.
     let (sender, devices) = watch::channel(Devices { count: gpus, unhealthy: Unhealthy::default() });
     let node_seen = Arc::new(Notify::new());
     let mut parts = JoinSet::<Result<(), PluginError>>::new();

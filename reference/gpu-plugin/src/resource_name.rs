@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 const NAME_MAX: usize = 63;
 
-/// An extended resource, such as `nvidia.com/gpu`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceName(String);
 
@@ -18,8 +17,7 @@ pub struct InvalidResourceName {
 }
 
 impl ResourceName {
-    /// The file name of the plugin's socket, different for each resource: a domain contains no underscore, so
-    /// the first underscore stands for the slash.
+    /// A domain contains no underscore, so the file name is different for each resource.
     pub fn socket_name(&self) -> String {
         format!("fake-gpu-{}.sock", self.0.replace('/', "_"))
     }

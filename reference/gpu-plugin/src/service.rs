@@ -1,5 +1,4 @@
-//! Answers the kubelet's calls. The kubelet chooses the devices of a container; this service only refuses
-//! unknown and unhealthy ones.
+//! The kubelet chooses the devices of a container; this service only refuses unknown and unhealthy ones.
 
 use std::collections::HashMap;
 
@@ -34,7 +33,6 @@ impl FakeGpus {
     }
 }
 
-/// The plugin needs none of the optional calls.
 pub(crate) fn plugin_options() -> DevicePluginOptions {
     DevicePluginOptions { pre_start_required: false, get_preferred_allocation_available: false }
 }
