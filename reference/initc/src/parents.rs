@@ -67,8 +67,7 @@ impl Parents {
     }
 }
 
-/// Whether the PodClique controls the pod. A pod of another owner may have the label of the PodClique
-/// (STAT-19).
+/// Checks the owner, because a pod of another owner may have the label of the PodClique (STAT-19).
 fn is_of(clique: &str, pod: &Pod) -> bool {
     pod.owner_references()
         .iter()
