@@ -99,8 +99,7 @@ async fn train_jobs_without_a_kai_queue_pass_unchanged(#[case] runtime: Value, #
     assert_eq!(response, json!({"uid": "u1", "allowed": true}));
 }
 
-/// A user may apply a manifest without the entry again: the entry must stay. A changed runtime must not move
-/// a running TrainJob to another queue.
+/// A changed runtime must not move a running TrainJob to another queue.
 #[tokio::test]
 async fn an_update_keeps_the_entry() {
     let mut ours = patch::entry(Policy::of(&team_a()).unwrap()).unwrap();

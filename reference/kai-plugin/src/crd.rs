@@ -10,8 +10,7 @@ pub const CRDS: [&str; 2] =
 /// A patch that adds the field `kaiScheduler`, for `kubectl patch crd NAME --type=json`.
 pub const PATCH: &str = include_str!("../../../manifests/trainer-kai-plugin/crd-patch.json");
 
-/// A CRD with only the fields that this program needs. The whole schema of a runtime contains the pod schema
-/// ten times, and would take most of this program's memory.
+/// Only the fields that this program needs. A runtime's whole schema contains the pod schema ten times.
 #[derive(Clone, Debug, Deserialize)]
 struct Crd {
     #[serde(default)]

@@ -64,8 +64,6 @@ mod tests {
         );
     }
 
-    /// Least privilege: the plugin writes only its own Secret, only gets runtimes, and accesses no TrainJobs
-    /// or gang resources.
     #[test]
     fn permissions_are_limited_to_runtimes_and_the_certificate() {
         let roles = [of_kind("ClusterRole"), of_kind("Role")].concat();

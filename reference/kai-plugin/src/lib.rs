@@ -1,12 +1,9 @@
 //! Puts Kubeflow TrainJobs into a KAI queue, alongside an unmodified trainer. kubeflow/trainer #3186 would
 //! build this into the trainer.
 //!
-//! A training runtime sets `podGroupPolicy.kaiScheduler.queue`. Every pod of its TrainJobs then gets the
-//! label `kai.scheduler/queue`, and KAI itself creates the gang. The trainer does not know the field. So this
-//! program's webhook adds an entry to `runtimePatches` of a new TrainJob. This field is the trainer's
-//! interface for admission webhooks. The webhook sets nothing else.
-//!
-//! The conformance suite does not depend on this crate: it runs the program.
+//! A training runtime sets `podGroupPolicy.kaiScheduler.queue`, a field that the trainer does not know. The
+//! webhook adds an entry to `runtimePatches` of each new TrainJob, the trainer's interface for admission
+//! webhooks. So every pod of the TrainJob gets the label `kai.scheduler/queue`, and KAI creates the gang.
 
 pub mod admission;
 pub mod command_line;

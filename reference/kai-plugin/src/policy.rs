@@ -1,10 +1,8 @@
-//! The field `podGroupPolicy.kaiScheduler` of a training runtime. It is read from raw JSON, because the
-//! trainer's types do not have it.
+//! Read from raw JSON, because the trainer's types lack the field `podGroupPolicy.kaiScheduler`.
 
 use serde_json::Value;
 use webhook_server::{FieldError, Validation};
 
-/// The label from which KAI reads a pod's queue.
 pub const QUEUE_LABEL: &str = "kai.scheduler/queue";
 const SCHEDULER: &str = "kai-scheduler";
 /// With this annotation JobSet creates most pods of a Job only after its first pod is bound.
@@ -100,8 +98,7 @@ pub fn check_patches(train_job: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Refuses the annotation on the JobSet and its Jobs. With it, a gang and pods that JobSet has not created
-/// yet would wait for each other.
+/// With the annotation, a gang and pods that JobSet has not created yet would wait for each other.
 fn exclusive_topology(template: &Value, path: &str) -> Vec<FieldError> {
     let of_jobs = jobs_of(template).map(|(index, job)| {
         (&job["template"]["metadata"], format!("{path}.spec.replicatedJobs[{index}].template.metadata"))
