@@ -7,8 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    // The kernel ignores SIGTERM for PID 1 without a handler, so the container would run until its grace
-    // period ends.
+    // The kernel ignores SIGTERM for PID 1 without a handler.
     match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
         (Ok(mut terminate), Ok(mut interrupt)) => {
             tokio::select! {
