@@ -1,6 +1,5 @@
 use std::fmt;
 
-/// The findings on one object, which is admitted if there are no errors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validation {
     pub errors: Vec<FieldError>,

@@ -22,8 +22,7 @@ impl Configurations {
         Self(all)
     }
 
-    /// Reads the webhook configurations in a fixed order. An entry is `None` if its configuration is not
-    /// installed.
+    /// In a fixed order; `None` for a configuration that is not installed.
     pub(super) async fn read(&self) -> Result<Vec<Option<DynamicObject>>, CertificateError> {
         let mut found = Vec::with_capacity(self.0.len());
         for &Named { ref api, name } in &self.0 {
@@ -57,8 +56,7 @@ fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str])
     names.iter().map(|&name| Named { api: api.clone(), name }).collect()
 }
 
-/// A strategic merge patch. The API server merges webhooks by name and keeps their other fields. The
-/// resourceVersion makes the patch fail after a concurrent change.
+/// A strategic merge patch, which merges webhooks by name. Its resourceVersion detects a concurrent change.
 fn patch(configuration: &DynamicObject, bundle: &[u8]) -> Option<Value> {
     let bundle = json!(ByteString(bundle.to_vec()));
     let webhooks = configuration.data["webhooks"].as_array()?;

@@ -66,8 +66,7 @@ impl Keeper {
         self.tls.clone()
     }
 
-    /// Once `Ok`, the state stays `Ok`, because the server keeps its certificate while the API server does
-    /// not respond.
+    /// Stays `Ok` once it is, because the server keeps its certificate while the API server does not respond.
     pub fn state(&self) -> watch::Receiver<Result<(), String>> {
         self.state.subscribe()
     }
@@ -141,8 +140,7 @@ impl Keeper {
                     Some(content)
                 }
             };
-            // Other replicas may serve the certificate that this replica serves, so keep its authority in the
-            // bundle.
+            // Other replicas may serve this replica's certificate, so keep its authority in the bundle.
             let new = Content::issue(old.as_ref().or(self.served.as_ref()), &self.subject, UnixTime::now())?;
             if let CertificateState::Invalid(reason) = new.check(&self.subject, UnixTime::now()) {
                 return Err(CertificateError::Useless(reason));

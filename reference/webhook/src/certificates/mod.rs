@@ -1,7 +1,6 @@
-//! The webhooks' certificate, created and renewed by the program itself.
-//!
-//! All replicas serve the certificate of one Secret, and each one maintains it. No leader is needed: a
-//! replica that loses a race reads the Secret again. Three rules prevent refused calls during a renewal:
+//! The program creates and renews the webhooks' certificate itself. All replicas serve the certificate of one
+//! Secret, and each one maintains it. No leader is needed: a replica that loses a race reads the Secret
+//! again. Three rules prevent refused calls during a renewal:
 //! - A replica serves a certificate only after the webhook configurations contain its authority.
 //! - The configurations also contain the previous authority, for replicas that still serve the old
 //!   certificate.
