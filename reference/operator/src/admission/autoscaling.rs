@@ -44,8 +44,7 @@ fn limits(config: &AutoScalingConfig, replicas: i32, min_available: i32, path: &
     errors
 }
 
-/// Warns about a change of the template's `replicas`, which apply only to objects that are created later
-/// (AUTO-10).
+/// The template's `replicas` apply only to objects that are created later (AUTO-10).
 pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
     let (before, after) = (&old.spec.template, &new.spec.template);
     let cliques = after.cliques.iter().enumerate().filter_map(|(index, clique)| {

@@ -1,5 +1,3 @@
-//! Sets the defaults of a PodCliqueSet that its schema cannot set.
-//!
 //! The mutating webhook runs before schema validation, so it works on raw JSON and leaves values of an
 //! unexpected shape to the schema. Deliberate differences from upstream:
 //! - `minAvailable` defaults to the defaulted `replicas`. With upstream, omitting both gives 0 and a

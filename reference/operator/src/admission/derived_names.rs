@@ -1,8 +1,6 @@
-//! Refuses a PodCliqueSet of which two parts would create objects of the same kind and name (ADM-24).
-//!
+//! Refuses a PodCliqueSet if two of its parts would create objects of the same kind and name (ADM-24).
 //! PodGangs, scaling groups and Services need no rule: their names differ if those of cliques and groups do.
-//! Conflicts with other PodCliqueSets are not checked, because those may be created later. The status reports
-//! such conflicts (STAT-18).
+//! Conflicts with PodCliqueSets that are created later are possible, so the status reports them (STAT-18).
 
 use grove_api::{PodCliqueSet, PodCliqueTemplateSpec, ResourceSharingScope};
 
@@ -54,8 +52,7 @@ fn collision(earlier: &Source, later: &Source, name: &str) -> FieldError {
     invalid(path, value.as_str(), &message)
 }
 
-/// Lists the parts of a PodCliqueSet from which the controller derives names of PodCliques, autoscalers and
-/// ResourceClaims.
+/// The parts from which the controller derives names of PodCliques, autoscalers and ResourceClaims.
 fn sources(pcs: &PodCliqueSet) -> Vec<Source> {
     let template = &pcs.spec.template;
     let of_replica = || NamePattern::of(pcs_name(pcs)).index();

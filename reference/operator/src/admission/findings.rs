@@ -1,5 +1,4 @@
-//! Field errors in the format of Kubernetes: the value as JSON precedes the message (`spec.replicas: Invalid
-//! value: -1: must be …`).
+//! Field errors in the format of Kubernetes: `spec.replicas: Invalid value: -1: must be …`.
 
 use std::collections::HashSet;
 

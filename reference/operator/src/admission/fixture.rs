@@ -10,8 +10,7 @@ use super::{AdmissionState, LookupError, ScaleTarget, ScaledObjects, TopologyBin
 use crate::backend::fake_backend::FakeBackend;
 use crate::backend::{FieldError, Registry, SchedulerBackend};
 
-/// JSON pointers and their new values. The value null removes a field. A pointer that ends in `-` appends to
-/// a list.
+/// JSON pointers and their new values. Null removes a field. A final `-` appends to a list.
 pub(crate) type Edits<'a> = &'a [(&'a str, Value)];
 
 pub(crate) fn json(edits: Edits<'_>) -> Value {

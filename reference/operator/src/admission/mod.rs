@@ -1,12 +1,5 @@
-//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling. They write no objects.
-//!
-//! - `structure`, `names`, `pod_template`, `pod_priority`, `resource_sharing`, `startup_order`: rules on one
-//!   PodCliqueSet (ADM-04)
-//! - `topology`, `topology_bindings`: constraints against a ClusterTopologyBinding (ADM-07)
-//! - `immutability`, `topology_change`: rules on a change (ADM-03)
-//! - `scheduler`: one enabled, ready backend and its rules (ADM-01, 02, 06, 09, 14, 17, 18, 23)
-//!
-//! Messages follow upstream's wording where upstream has the rule, so that one conformance case covers both.
+//! Admission webhooks for PodCliqueSets, ClusterTopologyBindings and scaling. They write no objects. Messages
+//! follow upstream's wording where upstream has the rule, so that one conformance case covers both.
 
 mod autoscaling;
 mod cluster_topology_binding;

@@ -7,7 +7,6 @@ use crate::backend::FieldError;
 /// label (63) holds two indexes, five random characters and hyphens.
 const COMBINED_NAME_LIMIT: usize = 45;
 
-/// Whether the name is a DNS subdomain (RFC 1123) of at most 253 characters.
 pub(super) fn is_dns_subdomain(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(|label| is_joined(label, |c| c.is_ascii_lowercase(), "-"))
 }

@@ -1,5 +1,5 @@
-//! Warns about the parts of a clique template that Grove overwrites. They are no errors, because upstream
-//! overwrites them as well (ADM-25).
+//! Warns about the parts of a clique template that Grove overwrites. Upstream overwrites them too, so they
+//! are not refused (ADM-25).
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,6 @@
 //! The API server sets `priority` and `preemptionPolicy` of a pod from its PriorityClass, and rejects every
-//! pod that requests other values.
-//!
-//! The webhook does not look up classes, because users may create them later. So it checks only pods without
-//! a class and pods of the two `system-` classes.
+//! pod that requests other values. The webhook does not look up classes, because users may create them later.
+//! So it checks only pods without a class and pods of the two `system-` classes.
 
 use grove_api::{PodCliqueSet, PodSpecJson};
 use serde_json::Value;
@@ -25,7 +23,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
     checked.collect()
 }
 
-/// `None` for a class of a user.
+/// `None` for a user-defined class.
 fn known_priority(class: Option<&str>) -> Option<i64> {
     match class {
         None => Some(0),

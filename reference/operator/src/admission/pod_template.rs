@@ -25,8 +25,7 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
     findings
 }
 
-/// Grove adds a container and volumes to pods that start after other cliques. A clique template must not use
-/// their names.
+/// Grove adds a container and volumes with these names to pods that start after other cliques.
 fn check_added_names(pod_spec: &PodSpecJson, path: &str) -> Vec<FieldError> {
     let containers = [names::INIT_CONTAINER];
     let volumes = [names::INIT_TOKEN_VOLUME.0, names::INIT_POD_INFO_VOLUME.0];

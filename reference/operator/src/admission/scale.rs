@@ -1,9 +1,7 @@
 //! Validates scaling of PodCliques and PodCliqueScalingGroups, by an update or by a request to `/scale`. The
-//! replicas must stay at or above the minimum (AUTO-05), or be 0 if the backend lets an idle podgroup leave
-//! its gang (AUTO-06).
-//!
-//! Reason for the minimum: some schedulers evict the rest of a gang that falls below it. A PodClique in a
-//! scaling group can be idle only together with its group.
+//! replicas must stay at or above the minimum (AUTO-05), because some schedulers evict the rest of a gang
+//! that falls below it. They may be 0 if the backend lets an idle podgroup leave its gang (AUTO-06). A
+//! PodClique in a scaling group can be idle only together with its group.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +45,7 @@ pub trait ScaledObjects: Send + Sync {
     /// `minAvailable` of the object; `None` if the object does not exist or does not set it.
     async fn minimum(&self, target: ScaleTarget, request: &Request) -> Result<Option<i32>, kube::Error>;
 
-    /// All PodGangs of the object's PodCliqueSet. Empty for a PodClique in a scaling group, which cannot
-    /// become idle alone.
+    /// All PodGangs of the PodCliqueSet; empty for a member of a scaling group, which cannot be idle alone.
     async fn gangs(&self, target: ScaleTarget, request: &Request) -> Result<Vec<PodGang>, kube::Error>;
 }
 

@@ -55,8 +55,7 @@ async fn check_pcs(mut request: Request, state: &AdmissionState) -> serde_json::
     let findings = match request.operation {
         Operation::Create => validate_create(&PodCliqueSet::deserialize(&request.object)?, state).await,
         Operation::Update => {
-            // The stored object may lack a default that was added later. This default must not count as the
-            // user's change.
+            // A default that was added later must not count as the user's change.
             default_pod_clique_set(&mut request.old_object);
             let old = PodCliqueSet::deserialize(&request.old_object)?;
             validate_update(&old, &PodCliqueSet::deserialize(&request.object)?, state).await

@@ -14,8 +14,7 @@ pub struct LookupError {
     pub source: kube::Error,
 }
 
-/// Reads from the API server, because a cache may lack a binding that was created just before the
-/// PodCliqueSet.
+/// A cache may lack a binding that was created just before the PodCliqueSet.
 #[async_trait]
 impl TopologyBindings for Client {
     async fn binding(&self, name: &str) -> Result<Option<ClusterTopologyBinding>, LookupError> {

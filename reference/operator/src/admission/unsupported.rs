@@ -1,5 +1,4 @@
-//! Refuses features of upstream's API that this controller does not implement. Without them, the workload
-//! would not run as its user expects.
+//! Refuses features of upstream's API that this controller does not implement.
 
 use std::collections::BTreeMap;
 

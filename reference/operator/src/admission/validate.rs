@@ -41,7 +41,6 @@ pub async fn validate_update(
     Ok(findings)
 }
 
-/// True if only fields that no rule reads have changed, for example finalizers or owners.
 fn is_unchanged_for_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
     old.spec == new.spec
         && old.metadata.labels == new.metadata.labels
