@@ -1,5 +1,4 @@
-//! A fake API server without schemas and resourceVersions. A patch does not change an object: tests check the
-//! requests, not their effect.
+//! A fake API server without schemas and resourceVersions. A patch changes no object.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

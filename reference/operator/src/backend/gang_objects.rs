@@ -45,12 +45,8 @@ pub(super) async fn read_current(
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Creates `wanted`, or patches the differences of the existing object ([`objects::repair`]).
-///
-/// Returns [`BackendError::NameTaken`] if another owner controls the object, or if the object has no
-/// controller and differs from the plan. Returns [`BackendError::Waiting`] if the object belongs to a deleted
-/// PodGang of the same name or is being deleted. Returns [`BackendError::Kept`] if a finalizer of a third
-/// party blocks the deletion.
+/// Creates `wanted`, or patches the differences of the existing object ([`objects::repair`]). An object
+/// without a controller counts as another owner's if it differs from the plan.
 pub(super) async fn ensure(
     client: &Client,
     pod_gang: &PodGang,
@@ -90,8 +86,7 @@ pub(super) async fn ensure(
     if patch.is_empty() { Ok(()) } else { target.patch(patch).await }
 }
 
-/// Once no pod of a former generation exists, deletes the gang resources of that generation and of removed
-/// podgroups.
+/// After the last pod of a generation, deletes its gang resources, and those of removed podgroups.
 pub(super) async fn prune_former(
     client: &Client,
     gang: &GangState<'_>,

@@ -44,8 +44,7 @@ fn counts(pod_gang: &PodGang) -> BTreeMap<String, u64> {
     annotation.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-/// Stores the idle podgroups in annotations. Increments the counts of the podgroups that `existing` still
-/// contains.
+/// Stores the idle podgroups in annotations, and counts the removals of those that `existing` still has.
 pub(crate) fn record(pod_gang: &mut PodGang, idle: &[IdlePodGroup], existing: Option<&PodGang>) {
     let mut counts = existing.map(counts).unwrap_or_default();
     let was_member = |name: &str| {

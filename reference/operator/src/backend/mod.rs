@@ -1,5 +1,4 @@
-//! The schedulers that Grove supports, behind [`SchedulerBackend`]. `external` serves any scheduler that
-//! reads PodGangs itself.
+//! `external` serves any scheduler that reads PodGangs itself.
 
 pub(crate) mod affinity;
 mod cached_answer;

@@ -1,11 +1,9 @@
-//! Names within the limits of a scheduler's API. A name that is too long keeps its beginning and ends in a
-//! hash of the whole name. So the shortened name can be recomputed without a lookup.
+//! A name that exceeds a scheduler's limit keeps its beginning and ends in a hash of the whole name.
 
 use sha2::{Digest, Sha256};
 
 /// Maximum length of a DNS label (RFC 1123) and of a label value.
 pub(super) const MAX_LABEL: usize = 63;
-/// Maximum length of a DNS subdomain, and so of an object name.
 pub(super) const MAX_SUBDOMAIN: usize = 253;
 const HASH_DIGITS: usize = 8;
 

@@ -27,11 +27,9 @@ pub(super) fn is_kind(resource: &ApiResource, object: &DynamicObject) -> bool {
     types.is_some_and(|types| types.kind == resource.kind && types.api_version == resource.api_version)
 }
 
-/// The merge patch from `found` to `wanted`.
-///
-/// In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or annotation that must be
-/// absent. Empty lists and objects count as absent, because Go clients omit them. A list is replaced as a
-/// whole.
+/// Returns a merge patch. In `wanted`, `null` marks a field that must be absent, and [`ABSENT`] a label or
+/// annotation that must be absent. Empty lists and objects count as absent, because Go clients omit them. A
+/// list is replaced as a whole.
 pub(super) fn repair(wanted: &DynamicObject, found: &DynamicObject) -> Map<String, Value> {
     let mut patch = match change(&wanted.data, &found.data) {
         Some(Value::Object(patch)) => patch,
@@ -164,8 +162,7 @@ impl Target {
         patched.map(drop).map_err(|source| self.failed("patch", source))
     }
 
-    /// Deletes the object only if it has the UID of `found`. An object that is already deleted is not an
-    /// error.
+    /// Requires the UID of `found`. Succeeds if the object is already deleted.
     pub(super) async fn delete(&self, found: &DynamicObject) -> Result<(), BackendError> {
         let precondition = Preconditions { uid: found.uid(), resource_version: None };
         match self.api.delete(&self.name, &DeleteParams::background().preconditions(precondition)).await {

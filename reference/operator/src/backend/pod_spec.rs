@@ -18,8 +18,7 @@ pub(super) fn set_scheduler_name<'a>(
     Ok(spec)
 }
 
-/// Pods without a PriorityClass get the class of the PodGang, because some schedulers order gangs by the
-/// priority of their pods (GANG-13).
+/// Some schedulers order gangs by the priority of their pods (GANG-13).
 pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang) {
     let named = spec.get("priorityClassName").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
     if let (false, Some(class)) = (named, &pod_gang.spec.priority_class_name) {
@@ -27,8 +26,7 @@ pub(super) fn inherit_priority(spec: &mut Map<String, Value>, pod_gang: &PodGang
     }
 }
 
-/// Requires nodes that have the labels of all required levels. Other nodes are in no domain of such a level
-/// (TOPO-11).
+/// Nodes without the label of a required level are in no domain of that level (TOPO-11).
 pub(super) fn require_levels(
     spec: &mut Map<String, Value>,
     member: &Membership<'_>,

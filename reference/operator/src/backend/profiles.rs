@@ -32,7 +32,6 @@ pub struct Profile {
     pub config: Option<Value>,
 }
 
-/// Types of backends that may have any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum ProfileType {
     External,
@@ -46,7 +45,6 @@ pub struct ProfileError {
 }
 
 impl Profile {
-    /// Creates the backend of this profile: an External one of any name, or the built-in one with its name.
     pub fn backend(
         &self,
         client: &Client,

@@ -10,7 +10,6 @@ pub(super) struct Queue<'a> {
 }
 
 impl Queue<'_> {
-    /// Refuses a change of the queue while the `old` PodCliqueSet has gangs. The message ends with `why`.
     pub(super) fn refuse_move(self, before: &str, old: &PodCliqueSet, why: &str) -> Option<FieldError> {
         let Self { name, path } = self;
         (before != name && old.spec.replicas > 0).then(|| {

@@ -18,8 +18,7 @@ pub trait SchedulerBackend: Send + Sync {
     /// The `schedulerName` of the backend's pods.
     fn name(&self) -> &str;
 
-    /// Called once at start. A missing API is not an error; [`readiness`](Self::readiness) reports it
-    /// (ADM-19).
+    /// Called once at start. [`readiness`](Self::readiness) reports a missing API (ADM-19).
     async fn init(&self) -> Result<(), BackendError> {
         match self.readiness().await {
             Ok(()) => tracing::info!(backend = self.name(), "ready"),
@@ -54,18 +53,15 @@ pub trait SchedulerBackend: Send + Sync {
     /// Sets schedulerName and membership on a pod before its creation (GANG-05).
     fn prepare_pod(&self, pod: &mut DynamicObject, member: &Membership<'_>) -> Result<(), BackendError>;
 
-    /// The caller watches these kinds, and calls [`sync_pod_gang`](Self::sync_pod_gang) after a change
-    /// (GANG-12).
+    /// The caller watches these kinds, and syncs the PodGang after a change (GANG-12).
     fn gang_resources(&self) -> Vec<ApiResource> {
         Vec::new()
     }
 
     /// Creates the gang resources, parents first. Idempotent. Called after every change of the PodGang or its
     /// gang resources, and whenever a pod is created, released or no longer live. `existing` are the gang
-    /// resources that the PodGang owns, each with its `types`, from a cache that may lag.
-    ///
-    /// Returns [`BackendError::Refused`] if the gang resources can never exist as requested. Any other error
-    /// is retried.
+    /// resources that the PodGang owns, each with its `types`, from a cache that may lag. Any error except
+    /// [`BackendError::Refused`] is retried.
     async fn sync_pod_gang(
         &self,
         _gang: &GangState<'_>,
@@ -149,8 +145,7 @@ pub enum TopologyState {
     InSync,
     Drift(String),
     NotFound(String),
-    /// A retry does not help. For example, the scheduler supports only one topology, which another owner has
-    /// created.
+    /// A retry does not help. For example, another owner has created the scheduler's only topology.
     Refused(String),
 }
 
@@ -218,8 +213,7 @@ pub enum BackendError {
     /// An object of a deleted PodGang of the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// Pods that name the object keep it alive. The caller deletes the gated pods among them. Otherwise the
-    /// object and these pods would wait for each other indefinitely.
+    /// Pods that name the object keep it alive. The caller deletes the gated ones, to avoid a deadlock.
     #[error("waiting: {0}")]
     HeldByPods(String),
     #[error("cannot {action}: {source}")]

@@ -13,10 +13,8 @@ use super::{GangScope, workload_api};
 use crate::backend::template::{ConstraintPath, PodGroupCounts, TEMPLATE, constraints, podgroup_counts};
 use crate::backend::{DEFAULT_SCHEDULER, FieldError, Validation};
 
-/// The PriorityClasses that exist in every cluster.
 const SYSTEM_CLASSES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
-/// The limits and the topology rules depend on the gang scope.
 pub(super) fn validate(
     config: &DefaultSchedulerConfig,
     pcs: &PodCliqueSet,
@@ -118,8 +116,7 @@ fn scheduling_groups(
                 "needs gangScheduling: true in profile default-scheduler of the OperatorConfiguration",
             ));
         } else if external && group.is_none() {
-            // Without a group, kube-scheduler would schedule these pods one by one, because Grove creates no
-            // PodGroups.
+            // Grove creates no PodGroups, so kube-scheduler would schedule these pods one by one.
             findings.errors.push(FieldError::required(
                 path,
                 "must be set on every clique, because another clique sets it",

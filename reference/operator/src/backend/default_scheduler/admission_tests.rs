@@ -185,8 +185,7 @@ fn preset_scheduling_groups_must_be_complete_and_immutable(
     assert!(!validate(&config, &new, Some(&old), &supported()).admits(), "membership cannot be added later");
 }
 
-/// Each case: the class of the PodCliqueSet, the classes of its two cliques, and the cliques that are refused
-/// on Kubernetes 1.37.
+/// Class of the PodCliqueSet, classes of its two cliques, and the cliques refused on Kubernetes 1.37.
 #[rstest::rstest]
 #[case::none("", ["", ""], &[])]
 #[case::only_of_the_set("high", ["", ""], &[])]

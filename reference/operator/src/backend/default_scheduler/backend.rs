@@ -122,8 +122,7 @@ impl SchedulerBackend for DefaultScheduler {
         if let Some(pod_group) = pod_group {
             spec.insert("schedulingGroup".to_owned(), json!({ "podGroupName": pod_group }));
         }
-        // kube-scheduler always uses the priority of pods. It uses the priority of a PodGroup only with the
-        // gate WorkloadAwarePreemption.
+        // kube-scheduler uses the priority of a PodGroup only with the gate WorkloadAwarePreemption.
         pod_spec::inherit_priority(spec, member.pod_gang);
         pod_spec::require_levels(spec, member)
     }
@@ -181,8 +180,7 @@ impl SchedulerBackend for DefaultScheduler {
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())
     }
 
-    /// Only scope `PodGroup` supports idle podgroups. In the other scopes, a PodGroup or tree for several
-    /// podgroups has a fixed size.
+    /// In the other scopes, a PodGroup or tree for several podgroups has a fixed size.
     fn allows_idle(&self, pod_gang: &PodGang) -> bool {
         !self.creates_gang_resources(pod_gang) || self.scope(pod_gang) == GangScope::PodGroup
     }

@@ -93,7 +93,6 @@ async fn a_pinned_scope_is_kept_without_a_request() {
     assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGang");
 }
 
-/// The scope of a PodGang is permanent, so it must not be guessed.
 #[tokio::test]
 async fn no_scope_is_pinned_if_the_api_server_does_not_answer() {
     let mut gang = pod_gang();
@@ -121,8 +120,7 @@ async fn a_replacement_gets_the_domain_of_its_gangs_surplus() {
     let pack = PodGangPackConstraint { required: Some("rack".into()), preferred: None };
     gang.spec.topology_constraint = Some(PodGangTopologyConstraint { pack_constraint: Some(pack) });
     let in_r1 = crate::backend::affinity::in_domain("rack", "r1");
-    // In scope `PodGroup`, the PodGroup contains the surplus pods too, so the scheduler keeps all pods in one
-    // domain.
+    // In scope `PodGroup`, the PodGroup contains surplus pods too, and the scheduler keeps all in one domain.
     for (scope, requirements) in
         [("PodGroup", vec![]), ("PodGang", vec![in_r1.clone()]), ("Tree", vec![in_r1])]
     {

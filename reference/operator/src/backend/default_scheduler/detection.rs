@@ -1,6 +1,5 @@
 //! Detects which parts of the Workload API the cluster supports. Dry-run creates show whether the API server
-//! keeps a field: with the feature gate off, it drops the field without an error (KUBE-06). The profile
-//! declares the gates of the scheduler process, because no API exposes them.
+//! keeps a field: with the feature gate off, it drops the field without an error (KUBE-06).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +15,9 @@ use super::config::SchedulerFeatureGates;
 use super::workload_api::{COMPOSITE_VERSION, GROUP, Version};
 use crate::backend::cached_answer::CachedAnswer;
 
-/// How long an answer is cached if the cluster supports everything.
 const POSITIVE: Duration = Duration::from_secs(60);
-/// How long an answer without CompositePodGroup is cached. Kubernetes 1.36 never has CompositePodGroup.
+/// How long to cache an answer without CompositePodGroup, which Kubernetes 1.36 never has.
 const WITHOUT_COMPOSITE: Duration = Duration::from_secs(10);
-/// How long any other answer is cached.
 const NEGATIVE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,4 @@
 //! Names of templates, PodGroups and CompositePodGroups that the Workload API accepts (KUBE-01, KUBE-10).
-//!
 //! Bound pods count towards the quorum of their PodGroup until they are deleted. So gang termination leads to
 //! new PodGroups, and so does the return of an idle podgroup.
 
@@ -19,8 +18,7 @@ pub(super) fn whole_gang(pod_gang: &PodGang) -> String {
     shorten(MAX_SUBDOMAIN, named(pod_gang, pod_gang.name_any()))
 }
 
-/// Contains the name of the PodGang: the name of the config alone would collide with the root of a scaled
-/// PodGang.
+/// The name of the config alone would collide with the root of a scaled PodGang.
 pub(super) fn composite(pod_gang: &PodGang, config: &str) -> String {
     shorten(MAX_SUBDOMAIN, named(pod_gang, format!("{}-{config}", pod_gang.name_any())))
 }

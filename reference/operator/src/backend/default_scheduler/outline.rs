@@ -92,8 +92,7 @@ impl Builder<'_> {
         Ok(Member { template, name: names::whole_gang(self.pod_gang), pod_clique: None, shape })
     }
 
-    /// The children of the root are one CompositePodGroup per topology group config, and the PodGroups that
-    /// are in no config.
+    /// The root contains one CompositePodGroup per topology group config, and the PodGroups in no config.
     fn tree(&self) -> Result<Composite, BackendError> {
         let spec = &self.pod_gang.spec;
         let gang = self.pod_gang.name_any();

@@ -13,8 +13,7 @@ use super::workload_api::{
 use crate::backend::BackendError;
 use crate::backend::names::MAX_LABEL;
 
-/// The objects are created in the order of the fields. A child without its parent is refused, or waits for
-/// its parent.
+/// Created in the order of the fields: a child without its parent is refused, or waits for its parent.
 #[derive(Debug)]
 pub(super) struct GangResources {
     pub version: Version,

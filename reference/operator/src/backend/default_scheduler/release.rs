@@ -12,8 +12,7 @@ use crate::backend::domain::{self, Level, node_name};
 use crate::backend::{BackendError, GangState, Release, excess_pods};
 use crate::cache::observed_pod::Pod;
 
-/// In scopes that leave surplus out of PodGroups, the scheduler does not know that surplus belongs to the
-/// gang. So a replacement gets the domains of the gang's bound pods, even if all bound pods are surplus.
+/// A replacement gets the domains of the gang's bound pods, even if all of them are surplus.
 pub(super) async fn member(
     client: &Client,
     pod: &Pod,
@@ -64,10 +63,9 @@ fn node_within<'a>(gang: &GangState<'a>, level: &Level<'_>) -> Option<&'a str> {
     chosen.and_then(|pod| node_name(pod))
 }
 
-/// Returns a former pod in the PodGroup of `pod`. Until the former pod is deleted, kube-scheduler counts it
-/// towards the quorum (observation `members/terminating-pods`) and would bind the new pods one by one. This
-/// affects only an evicted gang, and a scaling-group replica that is terminated alone: a terminated PodGang
-/// gets new PodGroups.
+/// Until the former pod is deleted, kube-scheduler counts it towards the quorum (observation
+/// `members/terminating-pods`) and would bind the new pods one by one. This affects only an evicted gang, and
+/// a scaling-group replica that is terminated alone: a terminated PodGang gets new PodGroups.
 pub(super) fn former_pod_in_group<'a>(pod: &Pod, gang: &GangState<'a>) -> Option<&'a Pod> {
     let group = |pod: &Pod| {
         let spec = pod.spec.as_ref()?;

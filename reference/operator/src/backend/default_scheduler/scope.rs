@@ -12,14 +12,12 @@ pub(super) const ANNOTATION_PINNED_SCOPE: &str = "grove.io/gang-scope";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum GangScope {
-    /// A PodGroup contains one podgroup of the PodGang, including surplus pods. Podgroups are bound
-    /// independently.
+    /// One PodGroup per podgroup, including surplus pods. Podgroups are bound independently.
     #[default]
     PodGroup,
     /// One PodGroup contains the hard gang of the PodGang, which is bound as a whole or not at all (KUBE-08).
     PodGang,
-    /// CompositePodGroups contain the PodGroups of the hard gang, which is bound as a whole or not at all
-    /// (KUBE-10). A requested tree is never replaced by another scope.
+    /// CompositePodGroups with the hard gang, bound as a whole (KUBE-10). Never replaced by another scope.
     Tree,
 }
 
@@ -51,10 +49,9 @@ impl GangScope {
         profile
     }
 
-    /// Returns the PodGroup of a pod, or `None` for a surplus pod that is in no PodGroup.
-    ///
-    /// In the scopes `PodGang` and `Tree` the PodGroups contain the pods with the lowest indexes. A
-    /// replacement gets the index of the lost pod, and so its membership (KUBE-08, KUBE-20).
+    /// `None` for a surplus pod that is in no PodGroup. In the scopes `PodGang` and `Tree` the PodGroups
+    /// contain the pods with the lowest indexes. A replacement gets the index of the lost pod, and so its
+    /// membership (KUBE-08, KUBE-20).
     pub(super) fn pod_group_of(
         self,
         pod_gang: &PodGang,

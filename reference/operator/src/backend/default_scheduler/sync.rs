@@ -78,8 +78,7 @@ async fn ensure(
                 Owner::Predecessor => Err(BackendError::Waiting(format!(
                     "{what} of a deleted PodGang with the same name must be deleted first"
                 ))),
-                // A create cannot restore the owner reference, and a running gang must not be disturbed
-                // (GANG-12).
+                // A create cannot restore the reference, and a running gang must not be disturbed (GANG-12).
                 Owner::Absent if is_as_planned(wanted, &found) => Ok(Some(format!(
                     "{what} has lost its owner reference, which the operator cannot restore: \
                      delete this object and its PodGang"
@@ -107,8 +106,7 @@ fn is_as_planned(wanted: &DynamicObject, found: &DynamicObject) -> bool {
     difference("spec", &wanted.data["spec"], &found.data["spec"]).is_none()
 }
 
-/// Returns [`BackendError::Refused`] if the object lacks its topology key: a required topology is never
-/// ignored (ADM-09).
+/// Refuses an object that lacks its topology key: a required topology is never ignored (ADM-09).
 fn inspect(
     resource: &ApiResource,
     wanted: &DynamicObject,
@@ -162,8 +160,7 @@ fn difference(path: &str, wanted: &Value, found: &Value) -> Option<String> {
         (Value::Object(wanted), Value::Object(found)) => wanted.iter().find_map(|(key, value)| {
             let path = format!("{path}.{key}");
             match found.get(key) {
-                // An earlier release of this controller created the group with the API's default, and the
-                // field is immutable.
+                // Earlier releases of this controller used the API's default. The field is immutable.
                 _ if key == "disruptionMode" => None,
                 Some(found) => difference(&path, value, found),
                 // An API server with the gate WorkloadAwarePreemption off drops `priorityClassName`.

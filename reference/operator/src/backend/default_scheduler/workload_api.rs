@@ -31,8 +31,7 @@ impl Version {
         format!("{GROUP}/{}", self.as_str())
     }
 
-    /// kube-scheduler checks the priorities since Kubernetes 1.37: `validatePodGroup` in
-    /// `schedule_one_podgroup.go`.
+    /// Since Kubernetes 1.37: `validatePodGroup` in `schedule_one_podgroup.go` compares the priorities.
     pub(super) fn requires_one_priority(self) -> bool {
         self != Self::V1Alpha2
     }
@@ -169,7 +168,6 @@ pub(super) struct DisruptionMode {
     all: AllDisruptionMode,
 }
 
-/// The API defines no fields for this object yet.
 #[derive(Clone, Debug, Default, Serialize)]
 struct AllDisruptionMode {}
 

@@ -27,8 +27,7 @@ impl Kai {
         Self { detection: CrdDetection::new(client.clone(), &CRDS, RELEASE), client }
     }
 
-    /// Returns the name of the KAI Topology: the one that the ClusterTopologyBinding references, or else the
-    /// name of the binding.
+    /// The Topology that the ClusterTopologyBinding references, or else the one with the binding's name.
     async fn topology_of(&self, gang: &GangState<'_>) -> Result<Option<String>, BackendError> {
         let annotations = gang.pod_gang.annotations();
         let annotation = |key: &str| annotations.get(key).filter(|name| !name.is_empty()).cloned();
@@ -55,8 +54,7 @@ impl SchedulerBackend for Kai {
         admission::validate(pcs, old)
     }
 
-    /// Makes KAI's podgrouper ignore the PodGang (KAI-02). Copies the queue and the node pool if only the
-    /// cliques name them.
+    /// Copies the queue and the node pool if only the cliques name them.
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         pod_gang.annotations_mut().insert(ANNOTATION_SKIP_PODGROUPER.to_owned(), "true".to_owned());
         if let (None, Ok(queue)) = (queue::of_gang(pod_gang), queue::of_pcs(pcs)) {
@@ -94,8 +92,7 @@ impl SchedulerBackend for Kai {
         let pod_gang = gang.pod_gang;
         self.ready().await?;
         if pod_gang.spec.podgroups.is_empty() {
-            // All podgroups are idle, so the gang needs no PodGroup. KAI ignores an existing PodGroup without
-            // pods.
+            // All podgroups are idle: KAI needs no PodGroup, and ignores an existing one without pods.
             return Ok(Synced::default());
         }
         let topology = match plan::is_constrained(pod_gang) {
@@ -103,8 +100,7 @@ impl SchedulerBackend for Kai {
             false => None,
         };
         let (resource, names) = (pod_groups(), [pod_gang.name_any()]);
-        // Read the PodGroup even if the cache lacks it, because the plan keeps the fields that KAI wrote
-        // (KAI-05).
+        // The plan keeps fields that KAI wrote, so read the PodGroup even if the cache lacks it (KAI-05).
         let found = gang_objects::read_current(&self.client, pod_gang, &resource, names, existing).await?;
         let wanted = plan::plan(pod_gang, topology.as_deref(), found.first().map(AsRef::as_ref))?;
         gang_objects::ensure(&self.client, pod_gang, &resource, &wanted, &found).await?;

@@ -85,7 +85,6 @@ impl Gang<'_> {
         BackendError::Refused(format!("PodGang {}: {reason}", self.pod_gang.name_any()))
     }
 
-    /// Returns an error if a config names an unknown podgroup, or if two configs name the same one.
     fn sub_groups(&self) -> Result<Vec<Value>, BackendError> {
         let spec = &self.pod_gang.spec;
         let configs =

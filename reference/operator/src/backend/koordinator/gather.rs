@@ -24,8 +24,7 @@ pub(super) struct Gather {
 pub(super) struct UndeclaredLayer(Layer);
 
 impl Gather {
-    /// Returns an error if the required layer is not declared, because Koordinator would leave the gang
-    /// pending indefinitely.
+    /// An undeclared required layer is an error: Koordinator would leave the gang pending indefinitely.
     pub(super) fn within(&self, declared: &BTreeSet<String>) -> Result<Self, UndeclaredLayer> {
         let mut gather = self.clone();
         let undeclared = |layer: &Layer| !declared.contains(layer.as_str());
@@ -50,8 +49,7 @@ impl Gather {
     }
 }
 
-/// Converts the constraints of a PodGang to layers. An unknown required level is an error, an unknown
-/// preferred level a warning.
+/// Converts constraints to layers. An unknown required level is an error, an unknown preferred one a warning.
 pub(super) fn gather(pod_gang: &PodGang, mappings: &LayerMappings) -> Result<Gather, BackendError> {
     let refused = |reason: String| {
         BackendError::Refused(format!("PodGang {}: Koordinator {reason}", pod_gang.name_any()))

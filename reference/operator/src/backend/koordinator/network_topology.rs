@@ -1,5 +1,4 @@
-//! koord-scheduler reads one ClusterNetworkTopology, `default`. The administrator owns it, and Grove never
-//! writes it.
+//! koord-scheduler reads one ClusterNetworkTopology, `default`, which only the administrator writes.
 
 use std::collections::BTreeSet;
 

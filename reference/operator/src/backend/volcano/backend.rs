@@ -35,8 +35,7 @@ impl Volcano {
         }
     }
 
-    /// Refuses a required level if the HyperNodes of its topology are not created, because Volcano would
-    /// never honour it.
+    /// Volcano would never honour a required level whose HyperNodes are not created.
     async fn refuse_unapplied_topology(&self, pcs: &PodCliqueSet) -> Option<FieldError> {
         let required = |constrained: &Constrained<'_>| constrained.constraint.required_domain().is_some();
         let constrained = template::constraints(&pcs.spec.template).find(required)?;
@@ -85,8 +84,7 @@ impl SchedulerBackend for Volcano {
         found
     }
 
-    /// Stores the queue on the PodGang, so that its PodGroup also gets a queue that only cliques name
-    /// (VOL-03).
+    /// Stores the queue, so that the PodGroup also gets a queue that only cliques name (VOL-03).
     async fn prepare_pod_gang(&self, pod_gang: &mut PodGang, pcs: &PodCliqueSet) -> Result<(), BackendError> {
         if let Ok(queue) = queue::of_pcs(pcs) {
             let pinned = pod_gang.annotations_mut().entry(ANNOTATION_PINNED_QUEUE.to_owned());

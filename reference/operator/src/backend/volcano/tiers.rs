@@ -1,8 +1,7 @@
-//! Maps the node-label keys of a PodGang's constraints to tiers of HyperNodes.
-//!
-//! Volcano adds a root one tier above the highest HyperNode, and does not constrain a gang whose highest
-//! allowed tier is the root's tier. So a constrained gang waits until a HyperNode of its highest allowed tier
-//! exists (ADM-09). A gang whose PodGroup exists keeps its tiers regardless of the HyperNodes.
+//! Maps the node-label keys of a PodGang's constraints to tiers of HyperNodes. Volcano adds a root one tier
+//! above the highest HyperNode, and does not constrain a gang whose highest allowed tier is the root's tier.
+//! So a constrained gang waits until a HyperNode of its highest allowed tier exists (ADM-09). A gang whose
+//! PodGroup exists keeps its tiers regardless of the HyperNodes.
 
 use std::sync::Arc;
 
@@ -41,11 +40,8 @@ impl Tiers {
     }
 }
 
-/// Returns the tiers of a gang. If its HyperNodes do not exist, returns the tiers of its existing PodGroup
-/// and a warning.
-///
-/// Returns [`BackendError::Refused`] if a constraint names no topology. Returns [`BackendError::NotReady`] if
-/// the PodGroup does not exist and the binding, its level or its HyperNodes are missing.
+/// If the HyperNodes of a gang do not exist, returns the tiers of its existing PodGroup and a warning.
+/// Without a PodGroup, a missing binding, level or HyperNode is [`BackendError::NotReady`].
 pub(super) async fn of_gang(
     client: &Client,
     gang: &GangState<'_>,
