@@ -78,7 +78,6 @@ pub(crate) fn base_key(namespace: &str, base: &str) -> String {
     format!("base:{namespace}/{base}")
 }
 
-/// Creates the caches with their indexes. `Feeds` later connects them to watches.
 pub(crate) fn caches(kinds: BackendKinds) -> (Caches, Feeds) {
     let (pod_clique_sets, pcs_feed) = informer((), |_: &PodCliqueSet| Vec::new());
     let (pod_cliques, pclq_feed) = informer((), pod_clique_keys);

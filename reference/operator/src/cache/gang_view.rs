@@ -77,8 +77,7 @@ impl GangView {
             .collect()
     }
 
-    /// A message about the first podgroup whose minimum is not bound. `None` if all minimums are bound
-    /// (AON-06).
+    /// A message about the first podgroup whose minimum is not bound (AON-06).
     pub(crate) fn unbound_minimum(&self) -> Option<String> {
         self.short_of(is_bound).map(|(podgroup, bound)| {
             format!(

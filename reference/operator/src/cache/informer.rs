@@ -18,8 +18,7 @@ use parking_lot::RwLock;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-/// The pause is short, because it also determines how soon the controller finds a kind that the API server
-/// did not serve at first (KUBE-06).
+/// Short, because the pause determines how soon a kind is found that was not served at first (KUBE-06).
 struct WatchBackoff;
 
 impl Iterator for WatchBackoff {
@@ -40,8 +39,7 @@ pub(crate) struct Change<K> {
 }
 
 impl<K> Change<K> {
-    /// The old and the new object, if they exist. A listener that maps both objects also wakes the former
-    /// owner.
+    /// The old and the new object, so that a listener also wakes the former owner.
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Arc<K>> {
         self.old.iter().chain(&self.new)
     }

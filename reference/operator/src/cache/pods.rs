@@ -84,8 +84,7 @@ pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
 }
 
-/// The condition in which a scheduler reports why it has not bound the pod. The API server, not a scheduler,
-/// sets the reason `SchedulingGated`.
+/// The API server, not a scheduler, sets the reason `SchedulingGated`.
 pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     conditions.iter().find(|condition| {

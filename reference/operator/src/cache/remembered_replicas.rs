@@ -31,8 +31,7 @@ impl RememberedReplicas {
         }
     }
 
-    /// Called after a deletion or a scale-in of the PodCliqueSet. New PodCliques then get the template's
-    /// replicas.
+    /// After a deletion or a scale-in, new PodCliques get the template's replicas.
     pub(crate) fn forget(&self, pcs_uid: &str, is_removed: impl Fn(&str) -> bool) {
         self.with(|known| known.retain(|(owner, name), _| owner != pcs_uid || !is_removed(name)));
     }
