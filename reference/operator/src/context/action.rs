@@ -18,8 +18,7 @@ impl Action {
     }
 }
 
-/// During an update, checks again after a pause: no watch event reports that a pod has waited long enough to
-/// count as waiting for room.
+/// No watch event reports that a pod has waited long enough to count as waiting for room.
 pub(crate) fn next_check(is_updating: bool) -> Action {
     if is_updating { Action::requeue(UNREPORTED_WAIT) } else { Action::await_change() }
 }

@@ -35,8 +35,7 @@ pub(super) fn is_status_only<K: Resource>(change: &Change<K>) -> bool {
     old.meta().generation == new.meta().generation && has_same_metadata(&**old, &**new)
 }
 
-/// Whether only the pod references of a PodGang have changed, which the PodCliqueSet's reconciler does not
-/// write.
+/// The PodCliqueSet's reconciler does not write pod references.
 pub(super) fn is_references_only(change: &Change<PodGang>) -> bool {
     let Change { old: Some(old), new: Some(new) } = change else { return false };
     let shape = |pod_gang: &PodGang| {

@@ -18,8 +18,7 @@ const CONCURRENCY: usize = 16;
 
 pub(crate) type Write<'a> = BoxFuture<'a, Result<(), ReconcileError>>;
 
-/// Runs all writes, and returns an error only after all have finished. The error about a taken name takes
-/// precedence, because only a user can resolve it.
+/// Finishes all writes. The error about a taken name takes precedence, because only a user can resolve it.
 pub(crate) async fn all(writes: Vec<Write<'_>>) -> Result<(), ReconcileError> {
     let results: Vec<_> = stream::iter(writes).buffer_unordered(CONCURRENCY).collect().await;
     let mut errors: Vec<_> = results.into_iter().filter_map(Result::err).collect();
@@ -86,8 +85,7 @@ where
         found
     }
 
-    /// Returns the writes, including the deletion of excess children. A deletion requires the cached version,
-    /// because a PodGang that has got new pods since then must not be deleted.
+    /// Deletes only the cached version of a child, because a PodGang with new pods must not be deleted.
     pub(crate) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();

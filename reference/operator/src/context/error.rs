@@ -1,7 +1,6 @@
 use crate::backend::BackendError;
 
-/// Why a reconciliation did not finish. The reconciliation is retried with exponential backoff, or earlier
-/// after a change.
+/// The reconciliation is retried with exponential backoff, or earlier after a change.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReconcileError {
     #[error("cannot {action}: {source}")]
@@ -15,8 +14,7 @@ pub(crate) enum ReconcileError {
     /// An object of a deleted owner with the same name must be deleted first (DEL-08).
     #[error("waiting: {0}")]
     Waiting(String),
-    /// An object that must be created needs the name of an existing object, which has another owner or is
-    /// kept by a finalizer. Only a user can free the name (STAT-18).
+    /// An object of another owner, or kept by a finalizer, has the name. Only a user can free it (STAT-18).
     #[error("{0}")]
     NameTaken(String),
     #[error("the API server did not confirm whether it created Pod {0}")]

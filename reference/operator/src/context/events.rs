@@ -75,8 +75,7 @@ impl Events {
         }
     }
 
-    /// Publishes a warning about a failed write. If the write only has to wait or its namespace is
-    /// terminating, there is no warning, because no user has to act.
+    /// Publishes a warning only if a user has to act: not for a wait or a terminating namespace.
     pub(crate) async fn report<K: Resource<DynamicType = ()>, T>(
         &self,
         object: &K,

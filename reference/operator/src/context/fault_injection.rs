@@ -187,8 +187,7 @@ pub(crate) async fn touch_workload(client: &Client, pod_gang: &PodGang) {
     }
 }
 
-/// The fault `recreate-gang-resources`: deletes the Workload of an earlier generation of the PodGang, so that
-/// the backend creates it again.
+/// The fault `recreate-gang-resources`: deletes the Workload of an earlier generation of the PodGang.
 pub(crate) async fn delete_workload_of_old(client: &Client, pod_gang: &PodGang) {
     let (workloads, name) = (workload_of(client, pod_gang), pod_gang.name_any());
     let generation = pod_gang.metadata.generation.unwrap_or_default().to_string();

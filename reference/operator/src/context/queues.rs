@@ -23,7 +23,6 @@ impl<K: Resource<DynamicType = ()>> Clone for Queue<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Queue<K> {
-    /// Does nothing while the inboxes are closed.
     pub(crate) fn wake(&self, namespace: Option<&str>, name: &str) {
         if !self.open.load(Ordering::Acquire) {
             return;
@@ -96,7 +95,6 @@ pub(crate) struct Inboxes {
     pub topologies: Inbox<ClusterTopologyBinding>,
 }
 
-/// Creates a queue and its inbox for each reconciler. All of them are closed.
 pub(crate) fn queues() -> (Queues, Inboxes) {
     fn queue<K: Resource<DynamicType = ()>>(open: &Arc<AtomicBool>) -> (Queue<K>, Inbox<K>) {
         let (sender, inbox) = unbounded();

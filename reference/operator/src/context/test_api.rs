@@ -26,13 +26,11 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Must be created inside a runtime.
     pub(crate) fn new() -> Self {
         let config = DefaultSchedulerConfig { gang_scheduling: true, ..DefaultSchedulerConfig::default() };
         Self::with_backend(|client| Arc::new(DefaultScheduler::new(client.clone(), config, "grove-system")))
     }
 
-    /// Must be created inside a runtime.
     pub(crate) fn with_backend(backend: impl FnOnce(&Client) -> Arc<dyn SchedulerBackend>) -> Self {
         let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
         let (writes, deleted) = (Arc::default(), Arc::default());
@@ -90,7 +88,6 @@ where
     feed.take(Event::Apply(serde_json::from_value(object).unwrap()));
 }
 
-/// Answers requests to the fake API server, and records the writes.
 async fn respond(
     mut handle: mock::Handle<Request<Body>, Response<Body>>,
     writes: Arc<Mutex<Vec<(String, Value)>>>,

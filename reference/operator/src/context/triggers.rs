@@ -32,9 +32,8 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::controller;
 use crate::cache::pods::{is_bound, is_live, is_ready, waits_for_a_node};
 
-/// Registers the handler of every watch. When an object is deleted, its handler also discards what the
-/// context stores for its UID. If a PodClique is deleted without a scale-in, the handler stores its replicas
-/// for the PodClique that replaces it.
+/// When an object is deleted, its handler discards what the context stores for its UID. If no scale-in
+/// removed a deleted PodClique, the handler stores its replicas for the PodClique that replaces it.
 pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
     let Context { queues, caches, .. } = &**context;
     let (to, from) = (queues.clone(), Arc::clone(context));
@@ -192,8 +191,7 @@ fn service_changed(to: &Queues, change: &Change<Service>) {
     }
 }
 
-/// Also reacts to autoscalers of other owners, because such an autoscaler may have a name that a PodCliqueSet
-/// needs.
+/// An autoscaler of another owner may have a name that a PodCliqueSet needs.
 fn autoscaler_changed(to: &Queues, caches: &Caches, change: &Change<HorizontalPodAutoscaler>) {
     let Some(old) = &change.old else { return };
     if change.new.as_ref().is_some_and(|new| old.spec == new.spec && has_same_metadata(&**old, &**new)) {
@@ -249,8 +247,7 @@ fn scaling_group_changed(to: &Queues, caches: &Caches, change: &Change<PodClique
     }
 }
 
-/// Wakes the reconcilers of the PodClique, its owners and its PodGang, and of the PodCliques that start after
-/// it.
+/// Wakes the PodClique, its owners, its PodGang and the PodCliques that start after it.
 fn pod_clique_changed(to: &Queues, caches: &Caches, change: &Change<PodClique>) {
     let (concerns_itself, concerns_owner) = (!is_status_only(change), concerns_owner(change));
     if let Some(pclq) = change.new.as_ref().or(change.old.as_ref()) {
@@ -296,8 +293,7 @@ fn is_group_updating(pcsg: &PodCliqueScalingGroup) -> bool {
     progress.is_some_and(|progress| progress.update_ended_at.is_none())
 }
 
-/// Wakes the reconcilers of a PodGang and its owners. A status change that reports only that the PodGang is
-/// partially bound does not wake its PodCliques.
+/// A status that reports only that the PodGang is partially bound does not wake its PodCliques.
 fn pod_gang_changed(to: &Queues, caches: &Caches, change: &Change<PodGang>) {
     let concerns_owner = concerns_owner(change) && !is_references_only(change);
     let is_created_or_deleted = change.old.is_some() != change.new.is_some();
@@ -402,8 +398,7 @@ fn pod_changed(to: &Queues, caches: &Caches, change: &Change<Pod>) {
     }
 }
 
-/// A scheduler's change of the status wakes only the PodGang's status, even if the kind has no status
-/// subresource.
+/// A status change wakes only the PodGang's status, even if the kind has no status subresource.
 fn gang_resource_changed(to: &Queues, change: &Change<DynamicObject>) {
     for object in change.objects() {
         if let Some(pod_gang) = pod_gang_of(object) {

@@ -66,8 +66,7 @@ pub(super) fn wake_pod_cliques(to: &Queues, caches: &Caches, namespace: Option<&
     }
 }
 
-/// Wakes the scaling groups of a PodGang. A group that is scaled to 0 deletes its members once they have left
-/// the PodGang.
+/// A group that is scaled to 0 deletes its members once they have left the PodGang.
 pub(super) fn wake_groups(to: &Queues, caches: &Caches, namespace: Option<&str>, pod_gang: &str) {
     for pclq in caches.pod_cliques.indexed(&gang_key(namespace.unwrap_or_default(), pod_gang)) {
         pclq.labels().get(LABEL_SCALING_GROUP).inspect(|group| to.scaling_groups.wake(namespace, group));

@@ -98,9 +98,8 @@ pub(crate) async fn create<K: Writable>(
     }
 }
 
-/// The error for an existing object whose name is needed. An object that is being deleted soon frees the
-/// name, and so does an object whose deleted owner had the same name (DEL-08). Only a finalizer of a third
-/// party can prevent this.
+/// An object that is being deleted soon frees the name, and so does one whose deleted owner had the same name
+/// (DEL-08). Only a finalizer of a third party can prevent this.
 pub(super) fn in_the_way<K, O>(found: &K, owner: &O) -> ReconcileError
 where
     K: Resource<DynamicType = ()>,
