@@ -18,7 +18,6 @@ pub(crate) struct GangShape {
 }
 
 impl GangShape {
-    /// Whether any constraint was translated to a node-label key.
     pub(crate) fn is_constrained(&self) -> bool {
         let configs =
             self.spec.topology_constraint_group_configs.iter().map(|config| &config.topology_constraint);
@@ -34,8 +33,7 @@ pub(crate) enum ScaledUnit<'a> {
     Group(&'a str),
 }
 
-/// Returns the base PodGang first. `is_idle` returns whether a unit is scaled to 0 and must leave its
-/// PodGang.
+/// The base PodGang comes first. `is_idle`: the unit is scaled to 0 and must leave its PodGang.
 pub(crate) fn pod_gangs(
     pcs: &PodCliqueSet,
     i: i32,

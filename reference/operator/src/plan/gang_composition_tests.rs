@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::plan::topology_translation::unknown_domains;
 
-/// The clique pc-a is standalone, and the scaling group sg-x contains pc-b and pc-c. `minimums` are the
-/// minimums of a, b, c and the group.
+/// pc-a is standalone, and sg-x contains pc-b and pc-c. `minimums` are those of a, b, c and the group.
 fn workload(minimums: [i32; 4], constraints: [Value; 3]) -> PodCliqueSet {
     let [a, b, c, group] = minimums;
     let [on_pcs, on_group, on_clique] = constraints;

@@ -48,8 +48,7 @@ pub(crate) fn is_referenced(pod_gang: &PodGang, pod: &str) -> bool {
     references.any(|reference| reference.name == pod)
 }
 
-/// A strategic merge patch that removes Grove's gate. The uid restricts it to this pod. `requirements` are
-/// added to the pod's required node affinity.
+/// The uid restricts the patch to this pod. `requirements` are added to its required node affinity.
 pub(crate) fn release_patch(
     pod: &Pod,
     requirements: &[NodeSelectorRequirement],

@@ -36,8 +36,7 @@ pub(crate) fn pod(
 
     let PodSpecJson(spec) = &pclq.spec.pod_spec;
     let mut spec = spec.as_object().cloned().unwrap_or_default();
-    // At creation, Grove's gate must be the only one (GANG-05). As in upstream, the template's gates are
-    // dropped.
+    // Grove's gate must be the only one (GANG-05). As in upstream, the template's gates are dropped.
     spec.insert("schedulingGates".to_owned(), json!([{ "name": names::POD_GANG_GATE }]));
     spec.insert("hostname".to_owned(), json!(names::pod_hostname(&pclq.name_any(), index)));
     spec.insert("subdomain".to_owned(), json!(names::headless_service(&pcs_name, replica)));

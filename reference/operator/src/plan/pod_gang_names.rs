@@ -7,12 +7,10 @@ use sha2::{Digest, Sha256};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PodGangNames {
-    /// Names contain the index of the replica, and for scaled PodGangs the scaling group and the index above
-    /// the minimum.
+    /// Index of the replica; if scaled, also the scaling group and the index above the minimum.
     #[default]
     ByIndex,
-    /// Names contain an epoch of 19 digits that differs for every new PodCliqueSet, and absolute indexes.
-    /// This option tests that nothing relies on names.
+    /// An epoch for each new PodCliqueSet, and absolute indexes. Tests that nothing relies on names.
     ByEpoch,
 }
 

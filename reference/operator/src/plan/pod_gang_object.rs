@@ -63,8 +63,7 @@ pub(crate) async fn pod_gang(
     Ok(pod_gang)
 }
 
-/// The patch applies only to this version of `existing`. It replaces the whole list of podgroups, and pod
-/// references may have changed since.
+/// Patches only this version of `existing`: it replaces all podgroups, with their pod references.
 pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result<Option<Value>> {
     let part = |pod_gang: &PodGang| {
         Ok::<_, serde_json::Error>(json!({

@@ -7,8 +7,7 @@ use super::startup_order::Parent;
 use crate::backend::idle;
 use crate::cache::caches::Caches;
 
-/// The PodCliques whose pods must be Ready before the containers of `pclq` start. Idle PodCliques are not
-/// awaited.
+/// The PodCliques whose pods must be Ready before `pclq` starts. Idle PodCliques are not awaited.
 pub(crate) fn awaited(caches: &Caches, pcs: &PodCliqueSet, pclq: &PodClique) -> Vec<Parent> {
     let mut parents = parents_of(pcs, pclq);
     if !parents.is_empty() {
