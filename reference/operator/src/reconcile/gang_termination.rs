@@ -1,11 +1,9 @@
 //! Gang termination: deletes and recreates the pods of a PodCliqueSet replica, or of a scaling-group replica,
-//! whose breach has lasted for the termination delay.
-//!
-//! A PodCliqueSet replica is breached if one of its standalone PodCliques is breached, or if a scaling group
-//! has too few unbreached replicas. If the group has enough unbreached replicas, only its breached replicas
-//! are terminated. A PodClique can be breached only after its minimum was bound in this generation, so a gang
-//! that waits for room keeps waiting. The statuses store the start of a breach, so a restart does not restart
-//! the delay.
+//! whose breach has lasted for the termination delay. A PodCliqueSet replica is breached if one of its
+//! standalone PodCliques is breached, or if a scaling group has too few unbreached replicas. If the group has
+//! enough unbreached replicas, only its breached replicas are terminated. A PodClique can be breached only
+//! after its minimum was bound in this generation, so a gang that waits for room keeps waiting. The statuses
+//! store the start of a breach, so a restart does not restart the delay.
 //!
 //! In the replica of the current update step, the delay starts with the step, and again with each pod that
 //! becomes Ready. So this replica is terminated only if the step makes no progress for a whole delay.
@@ -45,7 +43,6 @@ const BREACHED: &str = "fewer than minAvailable pods or replicas were available 
 const HALF_BOUND: &str =
     "only a part of its gang was bound for terminationDelay, and the operator frees the nodes";
 
-/// Terminates what is due in each replica, and requeues the PodCliqueSet for the next deadline.
 pub(crate) async fn reconcile(
     pcs: Arc<PodCliqueSet>,
     context: Arc<Context>,
@@ -194,8 +191,6 @@ async fn delete_controlled<K: Writable>(
 }
 
 impl Replica {
-    /// Collects the existing PodCliques of a PodCliqueSet replica, each with the generation that its pods
-    /// must have.
     fn of(context: &Context, pcs: &PodCliqueSet, i: i32) -> Self {
         let (caches, namespace, pcs_name) = (&context.caches, pcs.namespace(), pcs.name_any());
         let base = context.pod_gang_names.base(pcs, i);
@@ -258,8 +253,7 @@ impl Replica {
         }
     }
 
-    /// Terminates the whole replica. The new generation exceeds that of every pod, because a PodGang that was
-    /// recreated has lost its count.
+    /// A recreated PodGang has lost its count, so the new generation must exceed that of every pod.
     async fn recycle(&self, context: &Context, pcs: &PodCliqueSet, why: &str) -> Result<(), ReconcileError> {
         let Some(base) = context.caches.own_pod_gang(pcs, &self.base) else { return Ok(()) };
         let cliques = self
@@ -287,7 +281,6 @@ impl Replica {
         Ok(())
     }
 
-    /// Returns the time until the next deadline.
     async fn terminate_half_bound(
         &self,
         context: &Context,

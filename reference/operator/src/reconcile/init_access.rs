@@ -20,8 +20,7 @@ const REASON_FAILED: &str = "InitContainerAccessFailed";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const GARBAGE_COLLECTION_TIME: SignedDuration = SignedDuration::from_secs(60);
 
-/// Publishes a failure as an event, because pods that start after others would wait indefinitely without
-/// these objects.
+/// Reports failures: pods that start after others would wait indefinitely without these objects.
 pub(super) async fn ensure(context: &Context, pcs: &PodCliqueSet) -> Result<(), ReconcileError> {
     context.events.report(pcs, REASON_FAILED, create_missing(context, pcs).await).await
 }

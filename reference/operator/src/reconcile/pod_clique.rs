@@ -46,8 +46,7 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     })
 }
 
-/// Creates and deletes pods. A PodClique that lacks pods first waits for a permit, and then plans with the
-/// current cache.
+/// Waits for a permit before it creates pods, and then plans with the current cache.
 async fn scale(clique: &Clique<'_>, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
     let Clique { context, pclq, .. } = clique;
     let lacking = clique.lacking(pods);
@@ -369,8 +368,7 @@ fn seen(pod: &Pod) -> Seen<'_> {
     }
 }
 
-/// The reason of a failed creation, without the pod's name. The name differs with every attempt, so each
-/// attempt would have a new reason.
+/// Omits the pod's name, which differs with every attempt, so that the reason stays the same.
 fn reason(error: &ReconcileError, pod_clique: &str) -> String {
     let ReconcileError::Api { source: kube::Error::Api(status), .. } = error else {
         return error.to_string();

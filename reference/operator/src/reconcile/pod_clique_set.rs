@@ -162,8 +162,7 @@ async fn writes<'a>(
     Ok(writes)
 }
 
-/// Asks the backend whether podgroups may be idle. Before the PodGang exists, the annotations of the
-/// PodCliqueSet decide.
+/// Before the PodGang exists, the annotations of the PodCliqueSet decide.
 fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<&PodGang>) -> bool {
     base.map_or_else(
         || {
@@ -208,11 +207,9 @@ fn apply_faults(shape: &mut GangShape) {
     }
 }
 
-/// The levels of the PodCliqueSet's topology. Empty if it names no topology, or if its ClusterTopologyBinding
-/// was deleted.
-///
-/// Reads the binding from the API server if the cache lacks it. Gang resources are immutable, so a PodGang
-/// that is created too early would never get its constraints.
+/// Empty if the PodCliqueSet names no topology, or if its ClusterTopologyBinding was deleted. Reads the
+/// binding from the API server if the cache lacks it: gang resources are immutable, so a PodGang that is
+/// created too early would never get its constraints.
 async fn topology_levels(
     context: &Context,
     pcs: &PodCliqueSet,

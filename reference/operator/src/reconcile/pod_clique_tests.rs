@@ -155,7 +155,6 @@ async fn no_pod_is_created_for_a_deleted_pod_clique_set() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
-/// If a PodClique is deleted during its reconciliation, its expectations are lost.
 #[tokio::test]
 async fn no_pod_is_created_for_a_deleted_pod_clique() {
     let mut world = world();
@@ -167,8 +166,7 @@ async fn no_pod_is_created_for_a_deleted_pod_clique() {
     assert_eq!(world.written(), [], "the PodClique was deleted");
 }
 
-/// The garbage collector deletes the pods, and the watch of pods may report this before the watch of
-/// PodCliques reports the cause.
+/// The watch of pods may report the deleted pods before the watch of PodCliques reports the cause.
 #[tokio::test]
 async fn no_pod_is_recreated_for_a_deleted_pod_clique_that_is_still_cached() {
     let (mut world, pods) = world_with_pods(&pod_clique(2)).await;
@@ -178,8 +176,7 @@ async fn no_pod_is_recreated_for_a_deleted_pod_clique_that_is_still_cached() {
     assert_eq!(step(&mut world, &pod_clique(2)).await, []);
 }
 
-/// DEL-08: the finalizer of a PodGroup keeps it while pods name it. New pods would keep a deleted PodGroup of
-/// the same name.
+/// DEL-08: new pods would keep a deleted PodGroup of the same name.
 #[tokio::test]
 async fn no_pod_is_created_before_the_gang_resources_exist() {
     let mut world = world();

@@ -92,8 +92,7 @@ impl Gang<'_> {
     /// Syncs the gang resources. Returns false if the PodGang must change before another attempt.
     async fn sync(&self, backend: &dyn SchedulerBackend) -> Result<bool, ReconcileError> {
         let Context { caches, synced, events, client, .. } = self.context;
-        // A gang resource may have disappeared because the PodGang was deleted, which another watch reports
-        // later.
+        // The cause may be the deletion of the PodGang, which another watch reports later.
         if synced.has_deleted_resource(self.pod_gang) && !writes::still_exists(client, self.pod_gang).await? {
             return Ok(false);
         }
@@ -154,8 +153,7 @@ impl Gang<'_> {
         }
     }
 
-    /// Patches only the version of the PodGang from which the condition was computed, and keeps the
-    /// conditions of other writers.
+    /// Patches only the version that was read, and keeps the conditions of other writers.
     async fn set_initialized(&self, initialized: bool) -> Result<(), ReconcileError> {
         let verdict = match initialized {
             true => ConditionUpdate {

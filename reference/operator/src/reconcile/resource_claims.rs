@@ -52,8 +52,7 @@ pub(super) async fn for_scaling_group(
     ensure(context, pcs, pcsg, &entries, &replicas, label).await
 }
 
-/// Also deletes the claims that no pod needs. After a scale-in, pods of any index may remain, and their
-/// claims are kept.
+/// Also deletes claims that no pod needs. After a scale-in, pods of any index may remain, with their claims.
 pub(super) async fn for_pod_clique<'a>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -75,7 +74,6 @@ pub(super) async fn for_pod_clique<'a>(
     ensure(context, pcs, pclq, &entries, &replicas, label).await
 }
 
-/// Creates the missing claims of `owner`, and deletes its other claims.
 async fn ensure<O>(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -177,7 +175,6 @@ async fn template(
     Ok(serde_json::from_value(found.data["spec"].clone())?)
 }
 
-/// A claim's spec is immutable.
 fn change(existing: &ResourceClaim, wanted: &ResourceClaim) -> serde_json::Result<Option<Value>> {
     Ok(patches::change(existing, wanted, [json!({}), json!({})]))
 }

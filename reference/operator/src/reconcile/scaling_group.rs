@@ -60,8 +60,7 @@ pub(crate) async fn reconcile(
     Ok(Action::await_change())
 }
 
-/// Whether the member is scaled to 0 but still in the base PodGang. Its pods are deleted only after it has
-/// left the PodGang (AUTO-06; `pod_clique` explains why).
+/// Pods are deleted only after the member has left the base PodGang (AUTO-06; see `pod_clique`).
 fn is_leaving(
     context: &Context,
     pcs: &PodCliqueSet,
@@ -102,7 +101,6 @@ async fn replace_due_replicas(
     writes::patch(context, &*group.pcsg, &patch).await
 }
 
-/// Plans the PodCliques of all replicas, with the base or scaled PodGang to which each belongs.
 fn pod_cliques(pcs: &PodCliqueSet, pcsg: &PodCliqueScalingGroup, gang_names: PodGangNames) -> Vec<PodClique> {
     let group = pcsg.name_any();
     let index = pcsg.labels().get(names::LABEL_PCS_REPLICA_INDEX).and_then(|index| index.parse().ok());
