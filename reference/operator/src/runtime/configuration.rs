@@ -67,8 +67,7 @@ struct FileProfile {
 }
 
 impl Configuration {
-    /// `default-scheduler` is enabled even if no profile names it. [`registry`](Self::registry) checks the
-    /// `config` of the profiles.
+    /// Always enables `default-scheduler`. [`registry`](Self::registry) checks the `config` of the profiles.
     pub fn parse(text: &str) -> Result<Self, ConfigurationError> {
         let documents =
             yaml::documents(text).map_err(|error| ConfigurationError::new(".", error.to_string()))?;

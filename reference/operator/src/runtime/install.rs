@@ -40,7 +40,6 @@ pub struct InstallOptions {
     pub ca_bundle: Vec<u8>,
 }
 
-/// Returns the objects in the order to apply them.
 pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     let mut objects = yaml::documents(RBAC)?;
     objects.extend(yaml::documents(CRDS)?);

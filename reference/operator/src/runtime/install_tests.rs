@@ -92,12 +92,8 @@ fn the_constants_name_every_webhook_configuration() {
     assert_eq!(of_kind("ValidatingWebhookConfiguration"), VALIDATING_CONFIGURATIONS);
 }
 
-/// Least privilege:
-/// - no wildcard;
-/// - kube-scheduler's gang resources are created and never changed (KUBE-04), and PodGroups of an earlier
-///   generation are deleted;
-/// - the only readable Secret is the webhooks' certificate in the controller's namespace;
-/// - the only writable webhook configurations are the controller's own.
+/// kube-scheduler's gang resources are never changed (KUBE-04); PodGroups of an earlier generation are
+/// deleted. The only readable Secret and the only writable webhook configurations are the controller's own.
 #[test]
 fn permissions_are_minimal() {
     for object in objects(&options()).unwrap() {

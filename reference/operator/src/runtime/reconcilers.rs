@@ -124,8 +124,7 @@ pub(super) async fn reconcile_all(
         stop(),
         status::pod_gang::reconcile,
     ));
-    // Reconcile one binding at a time: a scheduler may support only one binding, so two reconciliations must
-    // not write at the same time.
+    // A scheduler may support only one binding, so two reconciliations must not write at the same time.
     all.spawn(run(
         Settings { concurrency: 1, ..delayed("cluster_topology_binding") },
         bindings.store.clone(),
