@@ -7,7 +7,6 @@ use crate::plan::conditions::{self, ConditionUpdate};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evictions {
-    /// Whether a scheduler has marked a pod for eviction.
     pub is_marked: bool,
     /// Whether this program has seen such a mark, and the PodClique has not been bound again since then.
     pub is_remembered: bool,
@@ -45,8 +44,7 @@ mod tests {
 
     const BOUND: bool = true;
 
-    /// Each state contains whether a pod is marked, whether an eviction is remembered, and whether the
-    /// minimum is bound.
+    /// States: whether a pod is marked, an eviction is remembered, and the minimum is bound.
     fn after(states: &[(bool, bool, bool)]) -> Option<String> {
         let conditions = states.iter().fold(
             Vec::<Condition>::new(),

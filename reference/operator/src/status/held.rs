@@ -35,10 +35,8 @@ pub(super) fn held_condition(
     (held || known.is_some()).then_some(condition)
 }
 
-/// Whether a scheduler has evicted all bound pods of a PodClique.
-///
-/// The replacements then wait for capacity like the first pods, so the eviction is no breach (PRE-12). If
-/// some pods are left, they hold capacity that the gang cannot use, so the PodClique is breached.
+/// The replacements then wait for capacity like the first pods, so the eviction is no breach (PRE-12). Pods
+/// that are left hold capacity that the gang cannot use, so the PodClique is breached.
 pub(super) fn is_evicted(pods: &[Arc<Pod>], is_remembered: bool) -> bool {
     let is_left = |pod: &Arc<Pod>| is_live(pod) && is_bound(pod) && !is_preempted(pod);
     (is_remembered || pods.iter().any(|pod| is_preempted(pod))) && !pods.iter().any(is_left)
@@ -51,8 +49,7 @@ pub(super) fn without_minimum(mut pclq: PodClique) -> PodClique {
     pclq
 }
 
-/// Whether the condition is True for another generation, so that its transition time does not apply to this
-/// one.
+/// The transition time of a condition of another generation does not apply to this one.
 pub(super) fn is_held_in_other_generation(condition: &Condition, generation: u64) -> bool {
     condition.type_ == CONDITION_MIN_AVAILABLE_HELD
         && condition.status == "True"

@@ -41,8 +41,7 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     }
     let uid = pclq.uid().unwrap_or_default();
     let mut seen = with_fault(&pclq);
-    // A scheduler evicted all bound pods. The minimum then counts as never bound, so it is not breached
-    // (PRE-12).
+    // After an eviction, the minimum counts as never bound, so it is not breached (PRE-12).
     if is_evicted(&pods, context.evictions.has(&uid)) && !fault!("eviction-is-a-breach") {
         seen = without_minimum(seen);
     }
@@ -103,8 +102,7 @@ fn first_status_delay(pclq: &PodClique, pods: usize, now: Timestamp) -> Option<D
     (!has_status && pods < wanted && !remaining.is_zero()).then_some(remaining)
 }
 
-/// The progress of an update of the PodClique. For a PodClique in a scaling group, the status of the group
-/// reports the update steps.
+/// For a PodClique in a scaling group, the status of the group reports the update steps.
 fn progress(
     pcs: &PodCliqueSet,
     clique: &CliqueView,
@@ -158,7 +156,6 @@ fn with_fault(pclq: &PodClique) -> PodClique {
     pclq
 }
 
-/// Counts the pods, and computes the conditions that depend on these counts.
 fn status(pclq: &PodClique, pcs: &str, pods: &[Arc<Pod>], generation: u64) -> PodCliqueStatus {
     let live: Vec<_> =
         pods.iter().filter(|pod| is_live(pod) || fault!("statuses-count-terminating-pods")).collect();
@@ -257,8 +254,7 @@ fn is_gated(pod: &Pod) -> bool {
     pod.gates().next().is_some()
 }
 
-/// Whether the pod has failed or unready containers. A pod that is still starting counts as healthy: init
-/// containers may take long, and are never ready while they run.
+/// A starting pod counts as healthy: init containers may take long, and are never ready while they run.
 fn is_unhealthy(pod: &Pod) -> bool {
     let status = pod.status.as_ref();
     let statuses = |list: fn(&PodStatus) -> &Option<Vec<ContainerStatus>>| {

@@ -82,8 +82,7 @@ pub(crate) async fn reconcile(
     Ok(next_check(status.update_progress.is_some_and(|progress| progress.update_ended_at.is_none())))
 }
 
-/// The condition `ReplicaFailure`: a name that is taken, or else the failure that a PodGang reports
-/// (STAT-18).
+/// `ReplicaFailure`: a name that is taken, or else the failure that a PodGang reports (STAT-18).
 fn failure(context: &Context, pcs: &PodCliqueSet) -> Option<ConditionUpdate> {
     let (caches, events) = (&context.caches, &context.events);
     let key = object_key(&pcs.namespace().unwrap_or_default(), &pcs.name_any());
@@ -182,7 +181,7 @@ impl Replica {
     }
 }
 
-/// The progress of the update. `None` until a template changes for the first time.
+/// `None` until a template changes for the first time.
 fn progress(
     pcs: &PodCliqueSet,
     replicas: &[Replica],
@@ -248,7 +247,6 @@ fn progress(
     Some(progress)
 }
 
-/// The condition `TopologyLevelsUnavailable`, which reports domains that the ClusterTopologyBinding lacks.
 fn topology_condition(
     template: &PodCliqueSetTemplateSpec,
     name: Option<&str>,

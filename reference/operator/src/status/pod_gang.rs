@@ -50,8 +50,7 @@ pub(crate) async fn reconcile(
         gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
-    // Until the PodGang is initialized, `reconcile::pod_gang` writes the other conditions together with
-    // `Initialized`.
+    // Before `Initialized` is True, `reconcile::pod_gang` writes the other conditions too.
     if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
         return Ok(Action::requeue(CREATION));
     }
@@ -96,7 +95,6 @@ impl<'a> Gang<'a> {
         Self { context, pod_gang, view, failure, unbound_claim: None }
     }
 
-    /// If `keeps_messages`, the messages about unchanged facts stay the same.
     fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
         let mut status = before.clone();
         for mut update in self.updates(&before.conditions) {
@@ -276,8 +274,8 @@ impl<'a> Gang<'a> {
         (!is_bound).then(|| base.clone())
     }
 
-    /// A gate that another controller has added. A scheduler ignores a gated pod and reports nothing. On
-    /// kube-scheduler 1.37, the gate holds back every pod of its tree.
+    /// A scheduler ignores a gated pod and reports nothing. On kube-scheduler 1.37, a gate that another
+    /// controller has added holds back every pod of the tree.
     fn foreign_gate(&self) -> Option<(String, String)> {
         let pods = self.view.pods();
         pods.iter().find_map(|pod| {
@@ -290,8 +288,7 @@ impl<'a> Gang<'a> {
         self.view.pods().iter().any(|pod| is_bound(pod))
     }
 
-    /// The message with the most specific cause. Among equal causes, the reason `Unschedulable` takes
-    /// precedence.
+    /// The most specific cause wins. Among equal causes, the reason `Unschedulable` wins.
     fn scheduler_message(&self) -> Option<String> {
         let pods = self.view.pods();
         let has_message =
@@ -330,9 +327,8 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// Causes in scheduler messages, the most specific first. Messages on the pods of one gang differ: a small
-/// pod may report the taints of other tenants' nodes, and a large pod may report missing GPUs. Other pods
-/// report only that they wait for the gang.
+/// The most specific first. Messages on the pods of one gang differ: a small pod may report the taints of
+/// other tenants' nodes, a large one missing GPUs, and the others that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,

@@ -49,8 +49,7 @@ fn pod_gang(name: &str, podgroup: &str, min: i32, more_conditions: &Value) -> Po
     .unwrap()
 }
 
-/// `state` is `bound`, `ready`, or the message with which the pod waits. A message that begins with `error`
-/// is a scheduler error.
+/// `state` is `bound`, `ready`, or the message of a waiting pod; `error…` is a scheduler error.
 fn pod(world: &mut World, name: &str, state: &str) {
     let (node, condition) = match state {
         "bound" => (Some("n"), json!({"type": "PodScheduled", "status": "True"})),

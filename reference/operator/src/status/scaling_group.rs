@@ -134,9 +134,8 @@ fn progress(
     Some(progress)
 }
 
-/// The condition `GangTerminationInProgress`. It becomes False when all cliques have been scheduled and
-/// healthy since the termination started. The reason contains the number of terminations, to distinguish a
-/// new termination from a finished one.
+/// False once all cliques were scheduled and healthy since the termination started. The reason contains the
+/// number of terminations, to distinguish a new termination from a finished one.
 fn termination_condition(
     pcsg: &PodCliqueScalingGroup,
     base: u64,

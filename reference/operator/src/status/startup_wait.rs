@@ -1,5 +1,4 @@
-//! The condition `HeldByStartupOrder` of a PodClique. It lets users distinguish waiting pods from broken pods
-//! (START-09).
+//! `HeldByStartupOrder` lets users distinguish waiting pods from broken pods (START-09).
 
 use std::sync::Arc;
 
@@ -85,8 +84,7 @@ mod tests {
         })
     }
 
-    /// The clique starts after 2 pods of another clique, of which `ready` are Ready. `own` is the state of
-    /// the clique's own pod.
+    /// The clique starts after 2 pods, of which `ready` are Ready. `own` is the state of its own pod.
     fn reported(ready: usize, own: Value, before: &[Condition]) -> Option<Condition> {
         let mut world = World::new();
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"}, "spec": {"replicas": 1, "template": {

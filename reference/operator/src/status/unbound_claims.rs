@@ -33,8 +33,7 @@ impl UnboundClaim {
     }
 }
 
-/// The first claim without a volume. `None` also if claims cannot be listed, so that the rest of the status
-/// is still written.
+/// `None` also if claims cannot be listed, so that the rest of the status is still written.
 pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
     let claims_of_pods = claims_of_pods(context, pod_gang, view);
     if claims_of_pods.is_empty() {
