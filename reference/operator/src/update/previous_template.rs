@@ -18,8 +18,7 @@ use crate::cache::pods::{is_live, own_pods};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PreviousTemplate {
-    /// Number of pods when the template was stored. Pods with a higher index, from a later scale-out, have
-    /// the new template.
+    /// Number of pods when the template was stored. Pods with a higher index have the new template.
     replicas: i32,
     /// Generation of these pods. Pods that gang termination recreates have the new template.
     generation: u64,
@@ -56,8 +55,7 @@ pub(crate) fn store(caches: &Caches, pcs: &PodCliqueSet, existing: &PodClique, w
     wanted.annotations_mut().insert(ANNOTATION_PREVIOUS_TEMPLATE.to_owned(), json!(previous).to_string());
 }
 
-/// The PodClique with its stored template. `None` unless the pod of this generation and index must be created
-/// from it.
+/// `None` unless the pod of this generation and index must be created from the stored template.
 pub(crate) fn with_stored_template(
     pcs: &PodCliqueSet,
     pclq: &PodClique,
@@ -77,8 +75,7 @@ pub(crate) fn with_stored_template(
     Some(before)
 }
 
-/// The patch that is due: it removes the template when the update step has started, and lowers the number of
-/// pods after a scale-in.
+/// Removes the template once the update step has started. Lowers the number of pods after a scale-in.
 pub(crate) fn due_patch(pcs: &PodCliqueSet, pclq: &PodClique) -> Option<Value> {
     let annotation =
         |value: Value| json!({"metadata": {"annotations": {ANNOTATION_PREVIOUS_TEMPLATE: value}}});

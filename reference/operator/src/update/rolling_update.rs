@@ -70,8 +70,7 @@ impl<K: Clone + PartialEq> Units<K> {
         self
     }
 
-    /// Whether the selected unit may still be taken down, because other units may have gone down since its
-    /// selection.
+    /// Other units may have gone down since the selection.
     pub(crate) fn may_be_taken_down(&self, key: &K) -> bool {
         let is_up = self.present.iter().any(|unit| unit.key == *key && unit.up);
         self.is_old(key) && (!is_up || self.can_spare_one())

@@ -44,8 +44,7 @@ pub(crate) fn reported_generation(pcs: &PodCliqueSet) -> Option<String> {
     (*reported == generation_hash(pcs)).then(|| reported.clone())
 }
 
-/// Whether the PodClique still waits for its update step. Also true while the status does not report the
-/// update yet.
+/// Also true while the status does not report the update yet.
 pub(super) fn awaits_update_step(pcs: &PodCliqueSet, pclq: &PodClique) -> bool {
     if !rolls(pcs) || reported_generation(pcs).is_none() {
         return rolls(pcs);
