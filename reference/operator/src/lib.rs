@@ -1,9 +1,7 @@
-//! Grove's reference backend controller: creates pods from a PodCliqueSet so that a gang scheduler binds them
-//! together.
-//!
-//! The controller creates PodCliques, scaling groups and PodGangs from a PodCliqueSet, pods from a PodClique,
-//! and gang resources from a PodGang. One reconciler per kind runs on changes in the shared caches. Separate
-//! reconcilers write the statuses. Each folder uses only those above it in this list:
+//! Grove's reference backend controller: creates PodCliques, scaling groups and PodGangs from a PodCliqueSet,
+//! pods from a PodClique, and gang resources from a PodGang, so that a gang scheduler binds the pods
+//! together. One reconciler per kind runs on changes in the shared caches. Separate reconcilers write the
+//! statuses. Each folder uses only those above it in this list:
 //!
 //! - [`cache`]: the cached state of the cluster
 //! - [`backend`]: differences between schedulers, one folder each
@@ -14,8 +12,6 @@
 //! - `reconcile`: reconcilers of objects
 //! - [`admission`]: the webhooks; uses only `backend` and `plan`
 //! - [`runtime`]: starts and stops all of it
-//!
-//! The conformance suite does not depend on this crate: it only runs the program.
 
 pub mod admission;
 pub mod backend;
