@@ -1,6 +1,5 @@
-//! Architecture rules that Cargo does not enforce. Cargo rejects cycles between crates, and each folder of
-//! `src/` is a crate. These tests check which crates depend on which, directly and through others, and that
-//! the folders inside a crate form no cycle.
+//! Architecture rules that Cargo does not enforce: which crates depend on which, directly and through others,
+//! and that the folders inside a crate form no cycle.
 
 #![allow(clippy::unwrap_used)]
 

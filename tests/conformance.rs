@@ -31,15 +31,13 @@ use harness::{CaseTest, Shared};
 use libtest_mimic::Arguments;
 use tokio::runtime::Runtime;
 
-/// All schedulers in one control plane. A machine may lack KAI's programs. Then the tests cover only what the
-/// API server shows of KAI's backend.
+/// A machine may lack KAI's programs. Then the tests cover only what the API server shows of KAI's backend.
 fn spec() -> Result<ClusterSpec, ClusterError> {
     kai::with(ClusterSpec::with(schedulers::of_pod_clique_sets()))
 }
 
-/// Whether a case is a test of a target: one of its clauses applies, and the target's scheduler exists in
-/// clusters of `spec`. The report lists the other cases with the reason. Without a valid `spec`, every case fails
-/// with the reason.
+/// Whether one of the case's clauses applies, and the target's scheduler exists in clusters of `spec`. The
+/// report lists the other cases with the reason. Without a valid `spec`, every case fails with the reason.
 fn is_tested(case: &Case, target: Target, spec: Option<&ClusterSpec>) -> bool {
     let scheduler = schedulers::installation(target.scheduler());
     let is_observable = spec.is_none_or(|spec| scheduler.missing(spec).is_none()) || {

@@ -1,6 +1,5 @@
-//! The suite as pods of a kind cluster. The tests cover `job` with a report merged from shares,
-//! a pod that is killed halfway, and two concurrent runs. They also cover a user who may not create Jobs, and
-//! Jobs created with kubectl whose reports are fetched.
+//! The suite as pods of a kind cluster: `job` with a report merged from shares, a pod that is killed halfway,
+//! two concurrent runs, a user who may not create Jobs, and Jobs created with kubectl.
 //!
 //! The tests take minutes and need their own kind cluster, so `cargo test` ignores them and `ci/in-cluster`
 //! runs them. On a machine that cannot run a kind cluster there are no tests, and the reason is printed.

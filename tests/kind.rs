@@ -1,10 +1,9 @@
-//! A smoke test on a kind cluster with real kubelets, under `cargo test`. It has at least one case per clause
-//! group that is checked on kind. It also has one per mechanism that only kind has: leases, device plugin,
-//! images, the operator's Deployment, real containers. `run --provider kind` runs the whole suite on kind.
+//! A smoke test on a kind cluster with real kubelets, under `cargo test`: at least one case per clause group
+//! that is checked on kind, and one per mechanism that only kind has (leases, device plugin, images, the
+//! operator's Deployment, real containers). `run --provider kind` runs the whole suite on kind.
 //!
-//! On a machine that cannot run a kind cluster the tests are *ignored*, and the reason is printed; none is
-//! reported as passed. With `GROVE_CONFORMANCE_KIND=required`, which CI sets if `ci/docker` succeeds, such a
-//! machine fails.
+//! On a machine that cannot run a kind cluster the tests are *ignored*, and the reason is printed. With
+//! `GROVE_CONFORMANCE_KIND=required`, which CI sets if `ci/docker` succeeds, such a machine fails.
 
 mod harness;
 

@@ -24,7 +24,6 @@ fn a_toolchain_that_cannot_build_is_an_infrastructure_error(
     assert!(stderr(&output).contains(expected), "{}", stderr(&output));
 }
 
-/// A read-only disk and a missing Go are both reported before anything is built.
 #[test]
 fn all_missing_requirements_are_reported_at_once() {
     let cli = Cli::new();

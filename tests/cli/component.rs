@@ -1,5 +1,3 @@
-//! `--component`: working trees, folders, charts, and a program that exits.
-
 use std::os::unix::fs::PermissionsExt;
 
 use crate::build::QUICK_GO;

@@ -1,5 +1,3 @@
-//! Runs that are interrupted or killed.
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 

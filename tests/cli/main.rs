@@ -52,7 +52,6 @@ impl Cli {
         path.display().to_string()
     }
 
-    /// Writes this script as `go` into `bin` in the home.
     fn go(&self, script: &str) {
         let go = self.home.path().join("bin/go");
         // Keep an existing script, because a second process may be running it.

@@ -1,9 +1,6 @@
-//! `workload --nodes FILE` and `--nodes-from`: nodes like the user's.
-
 use crate::own_cluster::kubeconfig;
 use crate::{Cli, stderr};
 
-/// Two nodes with 8 `rdma/ib`.
 const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: ib, annotations: {conformance.grove.io/replicas: '2'}}, \
                     status: {allocatable: {rdma/ib: 8}}}\n";
 
@@ -34,8 +31,7 @@ fn a_file_of_nodes_is_used_or_refused(#[case] nodes: &str, #[case] options: &[&s
     assert!(!names_file || stderr(&output).contains(&format!("--nodes {nodes}: ")), "{}", stderr(&output));
 }
 
-/// Starts an API server with one Node, which answers every other request with 404. Returns the server's
-/// address and the request lines that it receives.
+/// An API server that has one Node. Returns its address and the request lines that it receives.
 fn server_of_a_node() -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
     use std::io::{BufRead as _, BufReader, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");

@@ -1,5 +1,3 @@
-//! `run --provider existing`: kubeconfigs, unreachable clusters and missing permissions.
-
 use crate::{Cli, stderr, stdout};
 
 pub(crate) fn kubeconfig(server: &str) -> String {

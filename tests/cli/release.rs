@@ -1,5 +1,3 @@
-//! Programs of a release archive, and runs that are offline.
-
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -78,7 +78,6 @@ fn a_folder_without_results_is_not_recovered() {
     assert!(stderr(&output).contains("killed before its first case"), "{}", stderr(&output));
 }
 
-/// A home with a compact report in `results/volcano.json`.
 fn with_compact_report() -> Cli {
     let cli = Cli::new();
     for folder in ["full", "results"] {

@@ -4,8 +4,7 @@ use conformance_cluster::ClusterError;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers::{in_folder, kai};
 
-/// The environment variable with the folder of KAI's programs. Without it, tests cover only what the API
-/// server shows.
+/// Folder of KAI's programs. Without it, tests cover only what the API server shows.
 pub(crate) const DIR: &str = "GROVE_CONFORMANCE_KAI_DIR";
 
 pub(crate) fn with(mut spec: ClusterSpec) -> Result<ClusterSpec, ClusterError> {

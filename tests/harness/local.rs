@@ -1,5 +1,3 @@
-//! The environment of a test program whose cases run on local processes.
-
 use std::path::Path;
 
 use conformance_cluster::ClusterError;

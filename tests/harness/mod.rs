@@ -1,5 +1,3 @@
-//! Code that test programs share: the progress of builds, and a case as a test.
-
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,9 +35,8 @@ impl Progress for Lines {
     }
 }
 
-/// Environment variable: the file that lists flaky tests. If it is set, a failed case is retried once. If the
-/// retry passes, the test passes and the file lists it. Only CI sets it, so that rare failures do not block a
-/// change.
+/// The file that lists flaky tests. If it is set, a failed case is retried once. If the retry passes, the
+/// test passes and is listed. Only CI sets it, so that rare failures do not block a change.
 const FLAKY: &str = "GROVE_CONFORMANCE_FLAKY";
 
 pub(crate) fn retries() -> u32 {
@@ -138,8 +135,7 @@ pub(crate) fn run(mut arguments: Arguments, mut tests: Vec<CaseTest>, others: Ve
     libtest_mimic::run(&arguments, trials)
 }
 
-/// Runs a case as a test. The test fails if a clause does not pass, unless the clause was announced as not
-/// checked.
+/// Fails if a clause does not pass, unless the clause was announced as not checked.
 pub(crate) fn execute(case: &'static Case, target: Target, shared: &Shared) -> Result<(), Failed> {
     if checked_clauses(case, target).is_empty() {
         return Err(format!("{} checks nothing on {target}", case.id).into());
@@ -176,8 +172,7 @@ fn note_flaky(line: &str) -> std::io::Result<()> {
     writeln!(OpenOptions::new().create(true).append(true).open(path)?, "{line}")
 }
 
-/// The smallest workload with the same failure. The search takes minutes, so only the first failure is
-/// shrunk.
+/// The search for the smallest workload takes minutes, so only the first failure is shrunk.
 async fn shrunk(environment: &Environment, case: &Case, target: Target, result: &CaseResult) -> String {
     static IS_SHRINKING: AtomicBool = AtomicBool::new(false);
     match GeneratedWorkload::read(case.manifest) {

@@ -1,5 +1,3 @@
-//! Test programs that run a selection of cases.
-
 use std::process::ExitCode;
 use std::sync::Arc;
 
