@@ -1,8 +1,9 @@
-//! Compares our CustomResourceDefinitions with upstream's, property by property, in both directions. Upstream
-//! publishes its CRDs in the Go module `github.com/ai-dynamo/grove/operator/api`, without PodGang. The pinned
-//! version is older than the API that we implement; later changes are listed with their reasons. An unused
-//! explanation fails the test, just as an unexplained difference does. The test needs `go` on PATH, and the
-//! module in its cache or a module proxy.
+//! Compares our CustomResourceDefinitions with upstream's, property by property, in both directions.
+//!
+//! Upstream publishes its CRDs in the Go module `github.com/ai-dynamo/grove/operator/api`, without PodGang.
+//! The pinned version is older than the API that we implement; later changes are listed with their reasons.
+//! An unused explanation fails the test, just as an unexplained difference does. The test needs `go` on PATH,
+//! and the module in its cache or a module proxy.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,6 +1,8 @@
 //! The API server sets `priority` and `preemptionPolicy` of a pod from its PriorityClass, and rejects every
-//! pod that requests other values. The webhook does not look up classes, because users may create them later.
-//! So it checks only pods without a class and pods of the two `system-` classes.
+//! pod that requests other values.
+//!
+//! The webhook does not look up classes, because users may create them later. So it checks only pods without
+//! a class and pods of the two `system-` classes.
 
 use grove_api::{PodCliqueSet, PodSpecJson};
 use serde_json::Value;

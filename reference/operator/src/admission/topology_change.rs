@@ -1,6 +1,7 @@
-//! Topology constraints must not change after creation (ADM-03). As in upstream, two changes that repair
-//! older objects are allowed: `packDomain` may become the equivalent `pack.required`, and a missing
-//! `topologyName` may be added to a `packDomain`.
+//! Topology constraints must not change after creation (ADM-03).
+//!
+//! As in upstream, two changes that repair older objects are allowed: `packDomain` may become the equivalent
+//! `pack.required`, and a missing `topologyName` may be added to a `packDomain`.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,8 @@
-//! Generations of a gang: how often gang termination has replaced its pods. Each generation gets its own gang
-//! resources, if pods join a gang resource by its name (TERM-07, TERM-08). Otherwise a scheduler would count
-//! the bound pods of the former generation until they are deleted, or treat the minimum as already reached.
+//! Generations of a gang: how often gang termination has replaced its pods.
+//!
+//! Each generation gets its own gang resources, if pods join a gang resource by its name (TERM-07, TERM-08).
+//! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or treat
+//! the minimum as already reached.
 //!
 //! Gang termination only increments the generation. Pods of an earlier generation are then replaced. So any
 //! later reconciliation can finish a termination. A stale cache can delay a termination, but never start a

@@ -85,7 +85,7 @@ where
         found
     }
 
-    /// Deletes only the cached version of a child, because a PodGang with new pods must not be deleted.
+    /// A deletion requires the cached version, because a PodGang with new pods must not be deleted.
     pub(crate) fn finish(mut self, key: &str) -> Vec<Write<'a>> {
         let (context, mut writes) = (self.context, std::mem::take(&mut self.writes));
         let excess = self.excess(key).into_iter();

@@ -11,7 +11,8 @@ pub(crate) struct ConditionUpdate {
     pub message: String,
 }
 
-/// An equal condition stays as it is, so that an unchanged status is never written (GANG-11).
+/// The transition time changes only with the status. An equal condition stays as it is, including its
+/// observed generation, so that an unchanged status is never written (GANG-11).
 pub(crate) fn with(
     mut conditions: Vec<Condition>,
     update: ConditionUpdate,

@@ -22,9 +22,11 @@ pub(crate) struct PodChanges {
     pub delete: Vec<String>,
 }
 
-/// `unseen` contains the indexes of created pods that are not in the cache yet. Pods with an index below
-/// `hard` belong to the hard gang and are deleted last. The other pods are deleted in this order: pods
-/// without a node, pods that are not Ready, pods of an old template, the newest pods (AUTO-07).
+/// `unseen` contains the indexes of created pods that are not in the cache yet.
+///
+/// Pods with an index below `hard` belong to the hard gang and are deleted last. The other pods are deleted
+/// in this order: pods without a node, pods that are not Ready, pods of an old template, the newest pods
+/// (AUTO-07).
 pub(crate) fn plan(wanted: i32, hard: i32, live: &[ExistingPod], unseen: &[i32]) -> PodChanges {
     let wanted = usize::try_from(wanted).unwrap_or(0);
     let present = live.len() + unseen.len();

@@ -42,7 +42,7 @@ pub(super) async fn writes<'a>(context: &'a Context, pcs: &'a PodCliqueSet, key:
     children.finish(key).into_iter().map(report).collect()
 }
 
-/// The garbage collector deletes autoscalers of a deleted PodCliqueSet of the same name.
+/// Excludes autoscalers of a deleted PodCliqueSet of the same name, which garbage collection deletes.
 fn is_foreign(found: &HorizontalPodAutoscaler, pcs: &PodCliqueSet) -> bool {
     let is_named = |owner: &str, kind: &str| owner == pcs.name_any() && kind == PodCliqueSet::kind(&());
     controller(found).is_none_or(|owner| !is_named(&owner.name, &owner.kind))

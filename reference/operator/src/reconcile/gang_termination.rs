@@ -1,9 +1,11 @@
 //! Gang termination: deletes and recreates the pods of a PodCliqueSet replica, or of a scaling-group replica,
-//! whose breach has lasted for the termination delay. A PodCliqueSet replica is breached if one of its
-//! standalone PodCliques is breached, or if a scaling group has too few unbreached replicas. If the group has
-//! enough unbreached replicas, only its breached replicas are terminated. A PodClique can be breached only
-//! after its minimum was bound in this generation, so a gang that waits for room keeps waiting. The statuses
-//! store the start of a breach, so a restart does not restart the delay.
+//! whose breach has lasted for the termination delay.
+//!
+//! A PodCliqueSet replica is breached if one of its standalone PodCliques is breached, or if a scaling group
+//! has too few unbreached replicas. If the group has enough unbreached replicas, only its breached replicas
+//! are terminated. A PodClique can be breached only after its minimum was bound in this generation, so a gang
+//! that waits for room keeps waiting. The statuses store the start of a breach, so a restart does not restart
+//! the delay.
 //!
 //! In the replica of the current update step, the delay starts with the step, and again with each pod that
 //! becomes Ready. So this replica is terminated only if the step makes no progress for a whole delay.

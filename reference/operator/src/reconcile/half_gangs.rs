@@ -1,7 +1,9 @@
 //! Finds PodGangs that are only partially bound. Either their scheduler binds podgroups one by one (TERM-17),
-//! or a pod waits for its volume after all pods have got nodes (TERM-21). Such a gang is not breached,
-//! because some of its podgroups were never bound. Two partially bound gangs may each hold nodes that the
-//! other gang needs. So a partially bound gang is terminated after the termination delay.
+//! or a pod waits for its volume after all pods have got nodes (TERM-21).
+//!
+//! Such a gang is not breached, because some of its podgroups were never bound. Two partially bound gangs may
+//! each hold nodes that the other gang needs. So a partially bound gang is terminated after the termination
+//! delay.
 //!
 //! PodGangs that wait for room are terminated one per delay, the youngest first. If all were terminated at
 //! once, each could bind the same pods again. A PodGang that waits for a volume has room, so it is terminated

@@ -75,7 +75,8 @@ impl Candidate {
         None
     }
 
-    /// Returns false if another candidate holds the lease. After a conflict, reads the lease once more.
+    /// Returns false if another candidate holds the lease. Any other write to the lease causes a conflict,
+    /// after which the lease is read once more. After a second conflict, the next attempt decides.
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
         match self.take_or_renew().await {
             Err(kube::Error::Api(status)) if status.is_conflict() && fault!("lease-always-taken") => Ok(true),

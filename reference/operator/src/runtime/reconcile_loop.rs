@@ -150,7 +150,8 @@ async fn reconcile_one<K: Resource<DynamicType = ()>>(
     }
 }
 
-/// Returns false if a reconciler ends early: the controller would look healthy, but would not work.
+/// Returns true after a regular stop. If a reconciler ends or panics earlier, aborts the other reconcilers
+/// and returns false: a controller without one of its reconcilers would look healthy, but would not work.
 pub(super) async fn wait_for_shutdown(mut reconcilers: JoinSet<()>, stop: &CancellationToken) -> bool {
     while let Some(result) = reconcilers.join_next().await {
         if let Err(error) = result {

@@ -60,8 +60,8 @@ fn pod_gang(name: &str, version: &str) -> PodGang {
     serde_json::from_value(json!({"metadata": metadata, "spec": {"podgroups": []}})).unwrap()
 }
 
-/// Returns the second at which each reconciliation, of 1 s, started. The first one of an object fails if
-/// `fails`; the others requeue after 60 s. After 20 s, the cache receives `later`.
+/// Each reconciliation takes 1 s. Returns the second at which each one started. The first one of an object
+/// fails if `fails`; the others requeue after 60 s. After 20 s, the cache receives `later`.
 async fn reconciled(
     (mut world, settings): (World, Settings),
     requested: &[&str],

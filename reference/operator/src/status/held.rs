@@ -35,8 +35,8 @@ pub(super) fn held_condition(
     (held || known.is_some()).then_some(condition)
 }
 
-/// The replacements then wait for capacity like the first pods, so the eviction is no breach (PRE-12). Pods
-/// that are left hold capacity that the gang cannot use, so the PodClique is breached.
+/// If all bound pods were evicted, their replacements wait for capacity like the first pods, so this is no
+/// breach (PRE-12). Pods that are left hold capacity that the gang cannot use, so the PodClique is breached.
 pub(super) fn is_evicted(pods: &[Arc<Pod>], is_remembered: bool) -> bool {
     let is_left = |pod: &Arc<Pod>| is_live(pod) && is_bound(pod) && !is_preempted(pod);
     (is_remembered || pods.iter().any(|pod| is_preempted(pod))) && !pods.iter().any(is_left)

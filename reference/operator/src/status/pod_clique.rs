@@ -41,7 +41,7 @@ pub(crate) async fn reconcile(pclq: Arc<PodClique>, context: Arc<Context>) -> Re
     }
     let uid = pclq.uid().unwrap_or_default();
     let mut seen = with_fault(&pclq);
-    // After an eviction, the minimum counts as never bound, so it is not breached (PRE-12).
+    // Once all bound pods were evicted, the minimum counts as never bound and is not breached (PRE-12).
     if is_evicted(&pods, context.evictions.has(&uid)) && !fault!("eviction-is-a-breach") {
         seen = without_minimum(seen);
     }

@@ -1,4 +1,5 @@
 //! Names of templates, PodGroups and CompositePodGroups that the Workload API accepts (KUBE-01, KUBE-10).
+//!
 //! Bound pods count towards the quorum of their PodGroup until they are deleted. So gang termination leads to
 //! new PodGroups, and so does the return of an idle podgroup.
 

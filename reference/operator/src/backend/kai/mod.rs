@@ -1,8 +1,9 @@
-//! KAI (`kai-scheduler`), through its PodGroup `scheduling.run.ai/v2alpha2`. A PodGang becomes one PodGroup
-//! of the same name. The podgroups become the leaves of a tree of subgroups. A pod joins by annotation and
-//! label. An annotation makes KAI's podgrouper ignore these pods, because it would create its own PodGroups
-//! for them. Pods are released at once: KAI holds back a gang that does not fit as a whole, and schedules
-//! pods beyond the minimum one by one.
+//! KAI (`kai-scheduler`), through its PodGroup `scheduling.run.ai/v2alpha2`.
+//!
+//! A PodGang becomes one PodGroup of the same name. The podgroups become the leaves of a tree of subgroups. A
+//! pod joins by annotation and label. An annotation makes KAI's podgrouper ignore these pods, because it
+//! would create its own PodGroups for them. Pods are released at once: KAI holds back a gang that does not
+//! fit as a whole, and schedules pods beyond the minimum one by one.
 
 mod admission;
 mod api;

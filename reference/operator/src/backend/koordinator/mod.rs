@@ -1,7 +1,9 @@
 //! Koordinator (`koord-scheduler`), through the PodGroups `scheduling.sigs.k8s.io/v1alpha1` of its gang
-//! scheduler. Each podgroup of a PodGang becomes a PodGroup. All PodGroups of the PodGang form a GangGroup.
-//! Koordinator binds none of their pods before every PodGroup has its minimum. A pod joins by a label. One
-//! topology rule applies to the whole GangGroup, in layers of the administrator's ClusterNetworkTopology.
+//! scheduler.
+//!
+//! Each podgroup of a PodGang becomes a PodGroup. All PodGroups of the PodGang form a GangGroup. Koordinator
+//! binds none of their pods before every PodGroup has its minimum. A pod joins by a label. One topology rule
+//! applies to the whole GangGroup, in layers of the administrator's ClusterNetworkTopology.
 
 mod admission;
 mod backend;

@@ -1,7 +1,9 @@
 //! Volcano treats all HyperNodes of a cluster as one tree, and tiers are just numbers. So only the oldest
 //! ClusterTopologyBinding is applied, and only after the tree of another one is deleted (VOL-05, TOPO-09).
-//! HyperNodes of other owners are reported, but never written. The scheduler fails on a HyperNode with a
-//! deleted member. So members are created before their parents, and deleted after them.
+//! HyperNodes of other owners are reported, but never written.
+//!
+//! The scheduler fails on a HyperNode with a deleted member. So members are created before their parents, and
+//! deleted after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

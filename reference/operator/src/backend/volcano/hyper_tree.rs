@@ -1,7 +1,8 @@
 //! A domain is identified by a node's label values for its level and all wider levels: rack `r0` of block `a`
-//! and rack `r0` of block `b` differ (VOL-05). Level `i` of `n` (0 is the broadest) has tier `n - i`. A node
-//! without the label of a level is in no HyperNode of that level, but may be in a wider one. Volcano accepts
-//! a HyperNode without a parent, because Volcano's root contains all HyperNodes.
+//! and rack `r0` of block `b` differ (VOL-05). Level `i` of `n` (0 is the broadest) has tier `n - i`.
+//!
+//! A node without the label of a level is in no HyperNode of that level, but may be in a wider one. Volcano
+//! accepts a HyperNode without a parent, because Volcano's root contains all HyperNodes.
 //!
 //! Members are listed by name. A label selector would be shorter, but Volcano evaluates a selector only when
 //! a matching node changes. So a node that no longer matches would stay a member.

@@ -1,7 +1,8 @@
-//! Maps the node-label keys of a PodGang's constraints to tiers of HyperNodes. Volcano adds a root one tier
-//! above the highest HyperNode, and does not constrain a gang whose highest allowed tier is the root's tier.
-//! So a constrained gang waits until a HyperNode of its highest allowed tier exists (ADM-09). A gang whose
-//! PodGroup exists keeps its tiers regardless of the HyperNodes.
+//! Maps the node-label keys of a PodGang's constraints to tiers of HyperNodes.
+//!
+//! Volcano adds a root one tier above the highest HyperNode, and does not constrain a gang whose highest
+//! allowed tier is the root's tier. So a constrained gang waits until a HyperNode of its highest allowed tier
+//! exists (ADM-09). A gang whose PodGroup exists keeps its tiers regardless of the HyperNodes.
 
 use std::sync::Arc;
 
