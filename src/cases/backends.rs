@@ -19,8 +19,7 @@ pub(crate) struct Own {
     pub(crate) levels: &'static [Level],
     /// The CRD that the backend requires (ADM-18); `None` if it requires an API of Kubernetes instead.
     pub(crate) crd: Option<Crd>,
-    /// Creates a PodCliqueSet of the backend while the backend is disabled (ADM-23); `None` if it cannot be
-    /// disabled.
+    /// Creates a PodCliqueSet of the disabled backend (ADM-23); `None` if it cannot be disabled.
     pub(crate) disabled: Option<Attempt>,
 }
 
@@ -34,8 +33,7 @@ impl Own {
 pub(crate) struct Rules {
     /// Attempts on this backend's PodCliqueSet, each with the clause that demands the rule.
     pub(crate) own: &'static [(&'static str, Attempt)],
-    /// Attempts that break rules of other backends. These rules do not apply to PodCliqueSets of this backend
-    /// or of an unknown scheduler.
+    /// Attempts that break rules of other backends, which apply neither here nor to an unknown scheduler.
     pub(crate) others: &'static [Attempt],
     pub(crate) elsewhere: &'static [Attempt],
     pub(crate) targets_without: &'static [Target],

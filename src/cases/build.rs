@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-/// The constant that a file defines, its type, and the name of the list of all these constants. A crate has
-/// one of these lists.
+/// The constant that a file defines, its type, and the name of the list of these constants.
 const REGISTERED: [(&str, &str, &str); 2] =
     [("CASE", "Case", "CASES"), ("OBSERVATION", "Observation", "OBSERVATIONS")];
 

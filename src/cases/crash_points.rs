@@ -16,8 +16,7 @@ pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option
     }
 }
 
-/// Whether this run includes the long part `what`: always with every crash point, otherwise with half of the
-/// seeds.
+/// Whether this run includes the long part `what`: with every crash point, or else with half of the seeds.
 pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
     let thorough = test.test_cluster.thorough;
     let chance = Sha256::digest(format!("{}/{what}", thorough.seed));
@@ -40,8 +39,7 @@ impl<'a> Crash<'a> {
         Ok(Self { proxy, halt: proxy.add(rule.nth(n))? })
     }
 
-    /// Returns false if `end` completes before the n-th write. The step then needs fewer writes, and the
-    /// operator is not killed.
+    /// Returns false, without a kill, if `end` completes before the n-th write.
     pub(crate) async fn is_reached_before(
         &self,
         end: impl Future<Output = Result<(), Stop>>,

@@ -132,8 +132,7 @@ impl HeldWatches {
                         action,
                     ))
                 };
-                // The proxy applies the rules in this order: it first holds an event, and then ends the watch
-                // with it.
+                // The proxy applies rules in this order: it holds an event, and then ends the watch with it.
                 let hold = add("held", Action::HoldEvents { others_pass: false })?;
                 let end = add("broken", Action::BreakWatch { code: 410 })?;
                 self.holds.push((proxy.clone(), hold));
@@ -143,8 +142,7 @@ impl HeldWatches {
         Ok(())
     }
 
-    /// Ends the held watches. The programs list again and never receive the events since
-    /// [`hold`](Self::hold).
+    /// Ends the held watches. The programs list again without the events since [`hold`](Self::hold).
     pub(crate) async fn break_off(&self, test: &TestContext) -> Result<(), Stop> {
         let held = |rules: usize| {
             self.holds.iter().take(rules).map(|(proxy, rule)| proxy.applied(*rule)).sum::<u64>()

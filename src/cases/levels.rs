@@ -20,9 +20,8 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// Returns the attempt with the answer that the target's features demand. A required level that the
-    /// target does not honour must be refused (ADM-09). A preferred level without effect must be refused or
-    /// reported in a warning (ADM-17).
+    /// A required level that the target does not honour must be refused (ADM-09). A preferred level without
+    /// effect must be refused or reported in a warning (ADM-17).
     pub(crate) fn on(&self, target: Target) -> Attempt {
         let &Level { title, edit, required, preferred } = self;
         let lacks_any = |features: &[Feature]| features.iter().any(|feature| !target.declares(*feature));

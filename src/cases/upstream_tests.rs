@@ -1,5 +1,4 @@
-//! Tests of the map from upstream's e2e tests to clauses and cases. With `UPDATE_DOCS=1`, they write its
-//! page.
+//! Tests of the map from upstream's e2e tests to clauses and cases. `UPDATE_DOCS=1` writes its page.
 
 use std::fmt::Write as _;
 use std::path::Path;

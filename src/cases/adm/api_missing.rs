@@ -65,8 +65,7 @@ fn without_topology(target: Target) -> &'static [Attempt] {
     declared(target, if target == Target::KUBE_TREE { WITHOUT_TREES } else { WITHOUT_TOPOLOGY })
 }
 
-/// Leaves out the last attempt, a topology constraint, if the target does not declare required topology
-/// levels.
+/// Leaves out the last attempt, a topology constraint, on targets without required topology levels.
 fn declared(target: Target, attempts: &'static [Attempt]) -> &'static [Attempt] {
     match attempts.split_last() {
         Some((_, others)) if !target.declares(Feature::TopologyRequired) => others,

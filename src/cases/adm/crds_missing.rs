@@ -149,8 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// `logged` is the last log line of an operator that exits. `code` is the answer to an attempt to create
-    /// a gang.
+    /// `logged` is the last log line of an exited operator. `code` answers an attempt to create a gang.
     fn rulings(logged: &str, code: u16) -> Vec<(&'static str, &'static str)> {
         let controller = json!({"exited": "ended with exit status: 5", "said": ["starting", logged]});
         let message = if code == 201 { "" } else { "failed calling webhook: connection refused" };

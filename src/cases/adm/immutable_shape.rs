@@ -69,8 +69,7 @@ const SCOPE: &[Attempt] = &[refused("gang scope changed", RECREATE, |pcs| {
     *scope = if *scope == "PodGang" { "PodGroup" } else { "PodGang" }.into();
 })];
 
-/// For each place: a constraint is added to a PodCliqueSet without one, or an existing constraint is changed,
-/// moved to another topology or removed.
+/// Adds a constraint at each place, or changes it, moves it to another topology or removes it.
 static CONSTRAINTS: LazyLock<Vec<(Place, bool, Row)>> = LazyLock::new(|| {
     let row = |place: Place, what: &str, constraint: Value| {
         let title = format!("a topology constraint of the {} {what}", place.title);
@@ -123,8 +122,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     let own = test.target.backend();
     let other = test.another_backend(|target| target.backend() != own).await?;
-    // A switch to a backend that is not enabled is refused for that reason (ADM-02), so the case looks for an
-    // enabled one.
+    // A backend that is not enabled is refused for that reason (ADM-02), so look for an enabled one.
     if let Some(backend) = other.and_then(backends::of) {
         test.attempt_dry_updates("fixed-shape", &[backend.switch_to_it]).await?;
     }

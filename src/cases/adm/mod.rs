@@ -1,5 +1,4 @@
-//! Most cases are a table of variations of one PodCliqueSet. The PodCliqueSet has `replicas: 0`, so an
-//! admitted variation creates no pods.
+//! Most cases are variations of one PodCliqueSet with `replicas: 0`, so an admitted one creates no pods.
 
 pub(crate) mod api_missing;
 pub(crate) mod backend_disabled;

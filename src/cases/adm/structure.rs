@@ -135,8 +135,7 @@ const UNKNOWN: &str = "unknown|not found|not defined|undefined|does not exist|no
 /// The message about a cycle. The leading space keeps the pattern from matching "lifecycle".
 const CYCLE: &str = "circular|cyclic| cycle";
 
-/// An operator may refuse every startup order. These attempts therefore check the message, which must not
-/// call a valid order invalid.
+/// An operator may refuse every startup order, so the message must not call a valid order invalid.
 const ORDER: &[Attempt] = &[
     refused("startsAfter an unknown clique", &["ghost", UNKNOWN], |pcs| starts_after(pcs, 1, "ghost")),
     refused("a standalone clique that startsAfter an unknown clique", &["ghost", UNKNOWN], |pcs| {
@@ -152,8 +151,7 @@ const ORDER: &[Attempt] = &[
         .silent_about(&["unknown clique", CYCLE]),
 ];
 
-/// Attempts like those in [`ORDER`], on update. An operator may refuse every change of startup order, so the
-/// message is not checked.
+/// An operator may refuse every change of startup order, so the message is not checked.
 const ORDER_CHANGED: &[Attempt] = &[
     refused("update: startsAfter an unknown clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
     refused("update: startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),

@@ -82,8 +82,7 @@ fn on_create_and_update(
 }
 
 impl Cell {
-    /// Every target must refuse a constraint that breaks a rule. A valid constraint is tried only if the
-    /// target honours it.
+    /// A valid constraint is tried only if the target honours it.
     fn is_for(&self, target: Target) -> bool {
         let is_honoured = |place: Place| place.is_honoured(target, self.field);
         self.row.wanted == Wanted::Refused

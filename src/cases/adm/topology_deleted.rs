@@ -139,7 +139,6 @@ mod tests {
     use super::*;
     use crate::answered::{Override, answered};
 
-    /// All PodCliqueSets except `left` are deleted; all answers except `overrides` are as expected.
     fn rulings(left: &str, overrides: &[Override<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));
         let existing = Story::flat().all_added(sets.clone());

@@ -32,7 +32,6 @@ mod tests {
     use super::*;
     use crate::answered::answered;
 
-    /// The attempt titled `admitted` is admitted without a warning. All other answers are as expected.
     fn rulings(target: Target, admitted: &str) -> [Ruling; 2] {
         let own = backends::own(target).unwrap();
         let asked = [own.levels(target, false), own.levels(target, true)].concat();

@@ -21,8 +21,7 @@ marks! {
     ENDED = "step ended";
 }
 
-/// The name of the control PodCliqueSet. The comparison replaces this name in all texts, so it must be
-/// unique.
+/// The comparison replaces this name in all texts, so it must be unique.
 const CONTROL: &str = "undisturbed";
 
 pub(crate) const CASE: Case =

@@ -30,8 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     test.mark(PASSED, Value::Null);
-    // If a pod is bound too early, it occupies capacity that the gang needs, and the gang would wait until
-    // the timeout.
+    // A pod that is bound too early keeps the gang from fitting, and the case would wait until the timeout.
     if test.look(|live| live.bound() > 0) {
         return Ok(());
     }

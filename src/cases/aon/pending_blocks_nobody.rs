@@ -1,5 +1,4 @@
-//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs waits. Then a gang of 2 pods x 8 GPUs is submitted, which
-//! fits.
+//! 4 nodes x 8 GPUs; a gang of 5 pods x 8 GPUs waits. Then a gang of 2 pods x 8 GPUs, which fits, arrives.
 
 use crate::prelude::*;
 

@@ -8,8 +8,7 @@ use crate::prelude::*;
 
 marks! { FAILED_REPLACED = "the failed pod is replaced"; }
 
-/// The failed pod comes last. If an operator does not replace failed pods, it has already replaced the other
-/// lost pods.
+/// The failed pod comes last, because an operator need not replace it.
 const LOSSES: [Disruption; 4] =
     [Disruption::AtOnce, Disruption::WithGrace, Disruption::Evicted, Disruption::Failed];
 
@@ -37,8 +36,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The failed pod need not be deleted. If it is not replaced, the case continues, so that the other losses
-/// are checked.
+/// The failed pod may stay. If it is not replaced, the case continues and checks the other losses.
 async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<(), Stop> {
     let replaced = Awaited::demanded_by(AON_20, format!("Pod {lost} (failed) replaced"));
     let wait = test.until(replaced, limits::SCHEDULING, |live| {

@@ -82,8 +82,6 @@ mod tests {
 
     use super::*;
 
-    /// Rulings on scheduling and on adoption. The second PodCliqueSet keeps the first one's PodGang or gets a
-    /// new one, and `bound` of its pods are bound.
     fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {
         let numbered = |mut object: Value, uid: &str| {
             object["metadata"]["uid"] = uid.into();

@@ -1,4 +1,4 @@
-//! Changes gang resources like a third party, and waits until the backend has restored them.
+//! PodCliqueSet `read`, 2 + 3 pods, selects a scheduler that reads PodGangs itself and does not run.
 
 use conformance_expect::schedulers;
 

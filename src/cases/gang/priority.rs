@@ -30,8 +30,7 @@ marks! {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    // Priority classes are cluster-scoped, so their names contain the case's namespace, and the case deletes
-    // them.
+    // Priority classes are cluster-scoped: their names contain the namespace, and the case deletes them.
     let classes = ["high", "higher"].map(|class| format!("{}-{class}", test.namespace));
     let client = test.test_cluster.client.clone();
     for class in &classes {

@@ -1,5 +1,4 @@
-//! A clique of 3 pods, minimum 1. A finalizer keeps a deleted pod terminating while the clique is scaled from
-//! 3 to 2.
+//! A clique of 3 pods (minimum 1) is scaled to 2. A finalizer keeps a deleted pod terminating meanwhile.
 
 use std::collections::BTreeSet;
 

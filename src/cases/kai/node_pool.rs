@@ -116,7 +116,6 @@ mod tests {
 
     use super::*;
 
-    /// The PodGroup and both pods are in the node pool, apart from `edit`.
     #[rstest::rstest]
     #[case::in_the_pool(|_: &mut Vec<Value>| {}, &[])]
     #[case::pod_group_in_another(

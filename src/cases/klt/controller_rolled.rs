@@ -46,8 +46,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     scaled?;
     test.until_converged(GROWING).await?;
     test.mark(GROWN, Value::Null);
-    // Once the canaries are bound, the scheduler has seen every change that the new leader made to the
-    // waiting gang.
+    // Once the canaries are bound, the scheduler has seen the new leader's changes to the waiting gang.
     test.canaries().await?;
     test.mark(JOIN, Value::Null);
     test.add_nodes(1).await?;

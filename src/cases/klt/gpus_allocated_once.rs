@@ -1,5 +1,4 @@
-//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs: both nodes are full. A container's environment lists its
-//! GPUs.
+//! 2 nodes x 4 GPUs; a gang of 4 pods x 2 GPUs fills both. A container's environment lists its GPUs.
 
 use conformance_check::{devices, kubelets};
 

@@ -115,7 +115,6 @@ mod tests {
     #[test]
     fn a_replacement_on_another_node_passes() {
         let replaced = after_deletion().added(pod("r", 0, "o")).modified(referring_to(&["q", "r"]));
-        // The kubelet has been restarted and confirms the deletion.
         let story = replaced.mark(REPLACED, Value::Null).deleted(terminating(pod("p", 0, "n")));
         assert_eq!(ruling(story), Ok(()));
     }

@@ -1,5 +1,4 @@
-//! PodCliqueSet `pair` has a clique and a scaling group of one clique, so its PodGangs have two podgroups.
-//! PodCliqueSet `solo` has one clique.
+//! PodCliqueSet `pair` has a clique and a scaling group of one clique: two podgroups. `solo` has one clique.
 
 use conformance_driver::admission_attempts::{clique, group, required, template};
 

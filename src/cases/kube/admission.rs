@@ -41,8 +41,7 @@ pub(crate) static FLAT: Backend = Backend {
                     on(pcs, "nobodys-scheduler");
                 })
                 .silent_about(&[RULE]),
-                // Both lines break rules of Volcano: a queue name is a DNS label, and cliques agree with the
-                // PodCliqueSet.
+                // Volcano's rules: a queue name is a DNS label, and cliques agree with the PodCliqueSet.
                 admitted("another backend's rules on a default-scheduler PodCliqueSet", |pcs| {
                     pcs["metadata"]["annotations"][VOLCANO_QUEUE] = "No Queue".into();
                     clique(pcs, 0)["annotations"] = json!({VOLCANO_QUEUE: "another"});

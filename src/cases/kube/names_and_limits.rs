@@ -36,8 +36,7 @@ const WHOLE: &[Attempt] = &[
     admitted("3 cliques in 3 replicas of a scaling group", |pcs| grouped(pcs, 3, 3)),
 ];
 
-/// Each list of templates in a tree also has room for 8. A scaling group with a topology constraint has its
-/// own list.
+/// Each list of templates in a tree also has room for 8, as has a scaling group with a topology constraint.
 const TREE: &[Attempt] = &[
     admitted("8 cliques", |pcs| cliques(pcs, 8)),
     refused("9 cliques", &["8", "9"], |pcs| cliques(pcs, 9)),

@@ -60,8 +60,7 @@ fn class_name(pcs: &Value, class: &str) -> String {
     format!("{}-{class}", text(&pcs["metadata"]["namespace"]))
 }
 
-/// Attempts that are refused on Kubernetes 1.37, and admitted on earlier versions. Tree scope means 1.37,
-/// because earlier versions have no trees.
+/// Refused since Kubernetes 1.37, admitted before. Only 1.37 has trees, so tree scope means 1.37.
 fn refused_since_1_37(attempts: &[Attempt], target: Target) -> Vec<Attempt> {
     if target.scope() == Some("Tree") {
         return attempts.to_vec();
@@ -102,7 +101,6 @@ mod tests {
     use super::*;
     use crate::answered::answered;
 
-    /// Whether KUBE-22 and KUBE-23 are satisfied if the API server replies so to one attempt.
     fn passed(target: Target, title: &str, code: u16, message: &str) -> Vec<bool> {
         let all = [UNIFORM, &refused_since_1_37(&[MIXED, SYSTEM].concat(), target)].concat();
         let story = answered(Story::on(target), &all, &[(title, code, message)]);

@@ -57,8 +57,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KUBE_08, || {
-            // The first checks skip `wide` if the case stopped before submitting it. The last check requires
-            // both PodCliqueSets.
+            // The first checks skip `wide` if the case stopped before submitting it; the last requires both.
             let sent = |set| history.submitted(set).is_ok().then(|| history.gangs(set)).transpose();
             let gangs = [history.gangs("scoped")?, sent("wide")?.unwrap_or_default()].concat();
             let end = history.end();

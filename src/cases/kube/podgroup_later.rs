@@ -20,8 +20,7 @@ const GROUP: &str = "late";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let outcome = group_after_pods(test).await;
-    // No PodCliqueSet owns these pods, so nothing else deletes them, and they would keep their nodes
-    // occupied.
+    // No PodCliqueSet owns these pods, so nothing else deletes them and frees their nodes.
     for name in PODS {
         test.attempt(Method::DELETE, "Pod", name, &Value::Null).await?;
     }

@@ -86,7 +86,6 @@ fn on_group(pcs: &mut Value) {
     group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
-/// For each PodCliqueSet, the expected topology keys of its PodGroups, in order.
 fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])] {
     match target.scope() {
         Some("PodGang") => &[("packed", &[names::RACK])],

@@ -22,8 +22,7 @@ pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     }))
 }
 
-/// Every pod must name this PodGroup; `None` means no scheduling group. Returns `NotReached` if no pod was
-/// created.
+/// Every pod must name this PodGroup; `None` means no scheduling group. `NotReached` if no pod was created.
 pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     if history.pods().next().is_none() {
         return Err(Broken::NotReached("no pod was created".into()));
@@ -42,8 +41,7 @@ pub(crate) fn pods_are_in(history: &History, group: Option<&str>) -> Ruling {
     }))
 }
 
-/// Every PodGang must have the label of external workloads. Returns `NotReached` if no PodGang exists at the
-/// end.
+/// Every PodGang must have the label of external workloads. `NotReached` if no PodGang exists at the end.
 pub(crate) fn marked_external(history: &History) -> Ruling {
     let end = history.end();
     let mut pod_gangs = end.of("PodGang").peekable();

@@ -90,7 +90,6 @@ mod tests {
         set
     }
 
-    /// The new operator is stopped `stops` times. `afterwards` adds the later events.
     fn story(stops: usize, afterwards: fn(Story) -> Story) -> Story {
         let pending = pending_objects(PENDING);
         let existing = [

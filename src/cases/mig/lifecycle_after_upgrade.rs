@@ -15,7 +15,6 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Upgrade);
 
 const SETS: [&str; 3] = ["steady", "idle", "asleep"];
-/// Scaled to zero before the upgrade, if the old operator admits that.
 const GROUP_AT_ZERO: (&str, &str, &str) = ("asleep", "PodCliqueScalingGroup", "asleep-0-model");
 const SET_AT_ZERO: (&str, &str, &str) = ("idle", "PodCliqueSet", "idle");
 const STEPS: [((&str, &str, &str), u32); 7] = [

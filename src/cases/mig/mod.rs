@@ -1,5 +1,3 @@
-//! Cases about upgrades of the operator, or of Kubernetes, while gangs exist.
-
 pub(crate) mod killed_during_upgrade;
 pub(crate) mod lifecycle_after_upgrade;
 pub(crate) mod live_gangs;

@@ -96,7 +96,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(PRE_06, || {
             let running = victim(history, VICTIM, RUNNING)?;
             history.at(EQUAL_WAITED, |waited| running.stays(waited, &EVICTED_FOR_EQUAL))?;
-            // Without the eviction for the high gang, it would not be known that this scheduler preempts.
+            // The eviction for the high gang proves that this scheduler preempts.
             history.reached(BOUND).map(drop)
         }),
         finding(PRE_10, || {

@@ -13,7 +13,7 @@ use conformance_facts::binding::not_fully_bound;
 use crate::prelude::*;
 
 struct Class {
-    /// Its name, without the namespace of the case.
+    /// The name without the namespace of the case.
     name: &'static str,
     value: u32,
     policy: &'static str,
@@ -42,7 +42,6 @@ fn class_name(test: &TestContext, class: &Class) -> String {
     format!("{}-{}", test.namespace, class.name)
 }
 
-/// Submits a PodCliqueSet of the manifest with a priority class. It has one PodGang.
 async fn submit(test: &mut TestContext, set: &str, class: &Class) -> Result<Gang, Stop> {
     let mut pcs = test.manifest(set)?;
     pcs["spec"]["template"]["priorityClassName"] = class_name(test, class).into();
@@ -73,7 +72,7 @@ async fn until_whole(test: &TestContext, awaited: Awaited<'_>, gang: &Gang) -> R
     test.until(awaited, SCHEDULING, |live| not_fully_bound(live, &units).next().is_none()).await
 }
 
-/// All of its pods were bound at the mark.
+/// All pods of the victim were bound at mark `arrived`.
 fn victim<'a>(history: &'a History, set: &str, arrived: MarkName) -> Result<Victim<'a>, Broken> {
     let (since, _) = history.reached(arrived)?;
     let units = history.units(set)?;

@@ -37,7 +37,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(PRE_07, || {
         let running = victim(history, VICTIM, RUNNING)?;
         history.at(WAITED, |waited| running.stays(waited, &EVICTED_BY_NEVER))?;
-        // Without the eviction for the other gang, it would not be known that this scheduler preempts.
+        // The eviction for the other gang proves that this scheduler preempts.
         history.reached(BOUND).map(drop)
     })]
 }

@@ -44,7 +44,7 @@ fn check(history: &History) -> Vec<Finding> {
                 let running = victim(history, set, RUNNING)?;
                 history.at(WAITED, |waited| running.stays(waited, &EVICTED_WITHOUT_DOMAIN))?;
             }
-            // Without the eviction for the gang that fits, it would not be known that this scheduler preempts.
+            // The eviction for the gang that fits proves that this scheduler preempts.
             history.reached(BOUND).map(drop)
         }),
         finding(PRE_05, || {

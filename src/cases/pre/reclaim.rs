@@ -67,7 +67,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(PRE_15, || {
             let content = victim(history, CONTENT, ARRIVED)?;
             history.at(PASSED, |passed| content.stays(passed, &EVICTED_WITHIN_SHARE))?;
-            // Without the eviction of the borrower, it would not be known that this scheduler reclaims.
+            // The eviction of the borrower proves that this scheduler reclaims.
             history.reached(BOUND).map(drop)
         }),
     ]

@@ -67,7 +67,7 @@ fn check(history: &History) -> Vec<Finding> {
         history.reached(CLEARED)?;
         let lower = [history.units(VICTIM)?, history.units(LATE)?].concat();
         history.at(BOUND, |bound| room_is_kept(history, &lower, since, bound))?;
-        // Otherwise, the late gang might have waited for another reason than the preemptor.
+        // The later binding proves that only the preemptor kept the late gang waiting.
         history.reached(LATE_BOUND).map(drop)
     })]
 }

@@ -46,8 +46,7 @@ fn check(history: &History) -> Vec<Finding> {
         let [first, second] = VICTIMS;
         let victims = [victim(history, first, ARRIVED)?, victim(history, second, ARRIVED)?];
         history.at(PASSED, |passed| are_spared(&victims, 1, passed))?;
-        // Without the evictions for the gang that needs both nodes, it would not be known that both low gangs
-        // can be evicted.
+        // The evictions for the gang that needs both nodes prove that both low gangs can be evicted.
         history.reached(BOUND).map(drop)
     })]
 }

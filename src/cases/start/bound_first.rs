@@ -74,8 +74,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// If a scaled PodGang is gated although its base is bound, the startup order is not the reason, and AON-16
-/// is violated.
+/// A scaled PodGang that is gated although its base is bound violates AON-16, not the startup order.
 fn bound_whole(history: &History, live: &Live) -> Ruling {
     let gangs = history.gangs(SET)?;
     let (bases, scaled): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| gang.is_base);
@@ -133,7 +132,6 @@ mod tests {
 
     use super::*;
 
-    /// No pod has started. The first `bound` pods are bound, the last `held` pods are gated.
     fn ruling(bound: usize, held: usize) -> Ruling {
         let cliques = [ALL[0], ALL[0], ALL[1], ALL[3], ALL[2]];
         let pods = cliques.into_iter().enumerate().map(|(index, clique)| {
@@ -161,7 +159,6 @@ mod tests {
         let found = match ruling(bound, held) {
             Err(Broken::Violated(_)) => Some(START_05),
             Err(Broken::Precondition { clause, .. }) => Some(clause),
-            // All pods are bound. Only the mark is missing, because the wait timed out.
             Err(Broken::NotReached(_)) => None,
             other => panic!("{other:?}"),
         };

@@ -9,7 +9,7 @@ use conformance_facts::startup::{has_started, init_container_runs};
 use crate::prelude::*;
 
 marks! {
-    /// Ready are both pods of `a` in replica 1, one pod of `a` in replica 0, and all pods of `a-b`.
+    /// Both pods of `a` in replica 1, one pod of `a` in replica 0 and all pods of `a-b` are Ready.
     OTHERS_READY = "others Ready";
     OTHER_STARTED = "the waiting pod of replica 1 started";
     ALL_READY = "parents Ready";

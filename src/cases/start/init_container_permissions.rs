@@ -1,5 +1,4 @@
-//! 1 node; a PodCliqueSet of two cliques, of which the second starts after the first. Then the PodCliqueSet
-//! is deleted.
+//! 1 node; a PodCliqueSet of two cliques; the second starts after the first. The PodCliqueSet is deleted.
 
 use conformance_check::startup;
 

@@ -76,8 +76,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     rest(test, "the PodCliqueSet is scaled to 0").await?;
     test.scale("PodCliqueSet", SET, 1).await?;
     test.until_converged(SET).await?;
-    // Only the router's template changes. If the pods of the scaling group were recreated too, they would
-    // wait for the router, because both are in one gang.
+    // Only the router's template changes: new pods of the group would wait for the router, in the same gang.
     let resize_router = |revision, gpus| {
         move |clique: &mut Value| {
             if clique["name"] == "router" {

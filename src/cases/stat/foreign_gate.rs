@@ -1,5 +1,4 @@
-//! A gang of 1 + 2 pods. The first clique's pod, and its replacement, have a scheduling gate of a third
-//! party.
+//! A gang of 1 + 2 pods. The first clique's pod and its replacement have a third party's scheduling gate.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_contract::names::FOREIGN_GATE;

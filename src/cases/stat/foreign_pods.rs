@@ -25,8 +25,7 @@ const PODS: usize = 2;
 const HOLDER: &str = "imitator";
 const AUTOSCALER: &str = "HorizontalPodAutoscaler";
 const FOREIGN: [&str; 2] = ["foreign-without-owner", "foreign-with-owner"];
-/// The prefixes of the labels that Grove sets. The foreign pods get only these, because other labels may make
-/// a pod a member of a scheduler's gang.
+/// Prefixes of Grove's labels. Other labels may make a pod a member of a scheduler's gang.
 const LABELS: [&str; 2] = ["grove.io/", "app.kubernetes.io/"];
 
 pub(crate) const CASE: Case = case!("Foreign pods with the labels of a clique do not count as its pods")

@@ -59,7 +59,6 @@ fn finalizers(all: &Value) -> Value {
     json!({"metadata": {"finalizers": all}})
 }
 
-/// The owner is the first PodCliqueSet.
 fn why() -> Why {
     Why::Taken { name: POD_CLIQUE.into(), owner: SET }
 }

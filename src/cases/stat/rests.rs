@@ -1,5 +1,4 @@
-//! A rest is a point in a history at which the operator has no work left. Every status must then equal a
-//! recount of pods and objects.
+//! A rest: the operator has no work left, so every status must equal a recount of pods and objects.
 
 use conformance_check::lifecycle::{counts, gang_status};
 use conformance_expect::scopes::{Clique, SetReplica};

@@ -19,7 +19,7 @@ marks! {
 const CONTROL: &str = "volume-in-time";
 /// The name of the PodCliqueSet, and of its claim, whose volume is created after the termination.
 const STUCK: &str = "volume-missing";
-/// The termination delay of the manifest, in seconds.
+/// Seconds, as in the manifest.
 const DELAY: u32 = 30;
 
 pub(crate) const CASE: Case =

@@ -77,8 +77,7 @@ fn check(history: &History) -> Vec<Finding> {
         all([never_recycled(&before), cleanup::removed(&before, &scaling::removed_gangs(&before, SET))])?;
         history.reached(OUTLASTED)?;
         history.at(OUT_AGAIN, |again| {
-            // Scaling in and out again looks like a termination, so the check considers only pods that are
-            // created later.
+            // Scaling in and out looks like a termination, so only pods that are created later count.
             let last = Scope::GroupReplica { group: GROUP.into(), index: 1 };
             never_recycled(&generations::created_since(history, &last, outlasted))?;
             all(WORKERS.map(|worker| binding::exactly(&history.before(again), worker, 1)))

@@ -81,7 +81,6 @@ mod tests {
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
     }
 
-    /// One of two pods is bound. Both are recreated after `seconds`; the delay is 4 s.
     #[rstest::rstest]
     #[case::after_the_delay(4, &[])]
     #[case::rounded(3, &[])]

@@ -15,7 +15,7 @@ marks! {
 
 const SET: &str = "lopsided";
 const CLIQUES: [&str; 2] = ["lopsided-0-narrow", "lopsided-0-wide"];
-/// The termination delay of the manifest, in seconds.
+/// Seconds, as in the manifest.
 const DELAY: u32 = 6;
 
 const NOT_GIVEN_BACK: Code = Code::new("capacity-not-released");

@@ -109,7 +109,6 @@ mod tests {
         })
     }
 
-    /// Only one of the replacements `c` and `d` is bound. Both are replaced by `e` and `f`.
     fn recreated_twice() -> Story {
         let started = Story::whole().submitted(one_clique(SET, 2)).added(claim(Some("lost"), &["a", "b"]));
         let started = started.all_added(["a", "b"].map(|name| pod(name, Some("lost"))));

@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all required. The nodes of the first replica
-//! are cordoned, so its update is stuck. Then the second replica is breached. After the update, the first
-//! replica is breached.
+//! 4 nodes x 8 GPUs; 2 replicas of a clique of 2 pods x 8 GPUs, all required. The first replica's nodes are
+//! cordoned, so its update is stuck. The second replica is breached, and the first one after its update.
 
 use conformance_check::lifecycle::metrics;
 use conformance_facts::generations;
@@ -42,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until(step, SCHEDULING, |live| first.iter().any(|name| is_deleted(live, name))).await?;
     let deleted =
         test.look(|live| first.iter().find(|name| is_deleted(live, name)).cloned()).unwrap_or_default();
-    // The update deleted this pod, not gang termination.
+    // An update step deleted this pod, not gang termination.
     test.mark(SharedMark::PodLost, json!({"name": deleted, "by": "an update step"}));
     test.until_recreated("the replica in its update step", TERM_13, &CLIQUES[..1], &first, false).await?;
     let second = test.pods_of(CLIQUES[1]);

@@ -20,7 +20,7 @@ const POINTS: [MarkName; 4] = [
     MarkName::of_case("with a rack less"),
     MarkName::of_case("with a node in another rack"),
 ];
-/// A node of rack b.
+/// Node index of a node in rack b.
 const MOVING: usize = 3;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {

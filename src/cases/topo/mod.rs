@@ -1,5 +1,4 @@
-//! Cases about topology constraints. Every case leaves room for a wrong placement, so a scheduler cannot pass
-//! by luck.
+//! Cases about topology constraints. Each leaves room for a wrong placement, so no scheduler passes by luck.
 
 pub(crate) mod binding_becomes_resources;
 pub(crate) mod constraint_on_one_clique;

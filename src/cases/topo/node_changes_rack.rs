@@ -1,12 +1,11 @@
-//! Racks a and b of 2 nodes x 8 GPUs. The case moves a node from rack b to rack a, which then has room for a
-//! gang of 3 pods x 8 GPUs.
+//! Racks a and b of 2 nodes x 8 GPUs. A node moves from b to a, which then has room for a gang of 3 pods x 8.
 
 use crate::prelude::*;
 
 marks! { BOUND = "the gang is bound"; }
 
 const SET: &str = "relocated";
-/// A node of rack b.
+/// Node index of a node in rack b.
 const MOVING: usize = 3;
 
 pub(crate) const CASE: Case = case!("A gang is bound in a rack that has room since a node moved there")
@@ -60,7 +59,6 @@ mod tests {
         let waiting = moved.added(pod.clone());
         pod["spec"]["nodeName"] = node.into();
         let bound = waiting.modified(pod).mark(BOUND, Value::Null);
-        // A change of the label after the binding does not matter.
         let history = bound.modified(in_rack("n", "b")).end();
         assert_eq!(codes(check(&history).remove(0).ruling), wanted);
     }

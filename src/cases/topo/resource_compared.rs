@@ -29,8 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         json!([{"schedulerName": test.target.backend(), "topologyReference": reference}]);
     test.create(BINDING, &compared).await?;
     until_sync_is(test, false, MISSING, Value::Null).await?;
-    // Volcano's backend defines when an administrator's HyperNode matches, so the case checks a match only on
-    // KAI.
+    // Volcano's backend defines when an administrator's HyperNode matches, so only KAI's match is checked.
     if test.target != Target::KAI {
         return Ok(());
     }

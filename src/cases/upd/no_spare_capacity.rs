@@ -1,5 +1,4 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, all required: no room for another pod. The case changes its
-//! template.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, all required: no spare room. The case changes its template.
 
 use crate::prelude::*;
 

@@ -31,7 +31,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for node in &nodes {
         test.close(node, true).await?;
     }
-    // The mark precedes the deletions, because the check considers only pods that are created after the mark.
+    // The mark comes first, because the check considers only pods that are created after the mark.
     test.mark(DELETED, Value::Null);
     let old: BTreeSet<String> = test.look(|live| live.pods().map(|pod| pod.uid().to_owned()).collect());
     for pod in test.pods_of(CLIQUE) {

@@ -1,5 +1,4 @@
-//! 1 node; two cliques of 2 pods, and a scaling group of 2 replicas of one pod. Only the template of clique
-//! `changed` changes.
+//! 1 node; two cliques of 2 pods, and a scaling group of 2 replicas of one pod. Only `changed` changes.
 
 use std::collections::BTreeSet;
 

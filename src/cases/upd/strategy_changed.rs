@@ -40,8 +40,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     until_first_new_pod(test, UPD_24, CLIQUE, "3").await?;
     set_strategy(test, "OnDelete").await?;
     until_ended(test, SET, UPD_24).await?;
-    // Once a later update has ended, the operator has had time to delete another pod of the first
-    // PodCliqueSet.
+    // Once a later update has ended, the operator has had time to delete another pod.
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(HALTED, Value::Null);

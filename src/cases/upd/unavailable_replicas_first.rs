@@ -1,5 +1,4 @@
-//! 1 node x 2 GPUs; 3 replicas of a pod x 1 GPU: one replica does not fit, and the higher of the other two
-//! crashes.
+//! 1 node x 2 GPUs; 3 replicas of a pod x 1 GPU: one does not fit. The higher of the other two crashes.
 
 use conformance_facts::health::is_ready;
 use conformance_facts::updates::is_of_revision;

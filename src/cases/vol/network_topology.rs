@@ -21,8 +21,7 @@ pub(crate) const CASE: Case =
         .clauses(&[VOL_05, VOL_10])
         .nodes(&[nodes(1).block("b").rack("x"), nodes(1).block("b").rack("y")]);
 
-/// Per PodCliqueSet, the topology keys that its PodGroup and its podgroup `a` require. Podgroup `b` requires
-/// none.
+/// The topology keys that a PodCliqueSet's PodGroup and its podgroup `a` require; podgroup `b` requires none.
 const SETS: [(&str, Option<&str>, Option<&str>); 3] =
     [("whole", Some(RACK), None), ("parts", None, Some(HOST)), ("both", Some(BLOCK), Some(RACK))];
 
@@ -82,8 +81,7 @@ fn tiers<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<(&'static str
     Ok(tiers)
 }
 
-/// Whether a `networkTopology` requires the tier of `key`, by number or by name. Without a key, it must be
-/// absent.
+/// Whether a `networkTopology` requires the tier of `key`, by number or by name; `None`: no tier.
 fn limits(found: &Value, key: Option<&str>, tiers: &[(&str, &Value)]) -> bool {
     let Some(key) = key else { return found.is_null() };
     let Some((_, hyper_node)) = tiers.iter().find(|(level, _)| *level == key) else { return false };

@@ -1,5 +1,4 @@
-//! This case has three queues: `open` and `other` are Open, `closed` is closed later. Queue `missing` does
-//! not exist.
+//! Queues `open` and `other` are Open, `closed` is closed later. Queue `missing` does not exist.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 use conformance_driver::admission_attempts::template;

@@ -20,7 +20,7 @@ pub(crate) const CASE: Case = case!("A waiting gang is bound soon after its gang
     .except(Scheduler::KOORDINATOR);
 
 pub(super) async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    // KAI identifies a PodGroup by its name alone, across namespaces.
+    // KAI identifies a PodGroup by its name alone.
     let gang = test.domain("late");
     let pods = [0, 1].map(|index| format!("{gang}-{index}"));
     let outcome = resource_after_pods(test, &gang, &pods).await;
@@ -77,7 +77,6 @@ pub(super) fn check(history: &History) -> Vec<Finding> {
         if let Some(early) = pods.iter().find(|name| is_bound(&before, name)) {
             return Err(Broken::NotReached(format!("Pod {early} was bound without its gang resource")));
         }
-        // The driver deletes the pods later.
         history.at(BOUND, |bound| wake_up::are_bound_soon(&history.upto(bound), &pods, created))
     })]
 }

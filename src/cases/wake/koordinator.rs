@@ -7,7 +7,7 @@ use super::{Reason, drive_value, gang_resource_created, is_bound_soon, waiting};
 use crate::prelude::*;
 
 marks! {
-    /// Of a PodCliqueSet: `{"set"}`.
+    /// `{"set"}`: the PodCliqueSet.
     WAITED = "its pods are bound, or the wait for them has timed out";
 }
 
@@ -21,7 +21,7 @@ pub(crate) const CASE: Case =
 
 const VOLUMELESS: &str = "waits-for-a-volume";
 
-/// The last row needs the third node, and in the others it would make room.
+/// Only the last row needs the third node; in the other rows, this node would make room.
 const ROWS: [(&str, &str, Reason); 7] = [
     (WAKE_01, "waits-for-a-node", Reason::NodeMissing),
     (WAKE_02, "waits-for-an-uncordon", Reason::Cordoned),

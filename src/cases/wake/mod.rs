@@ -30,7 +30,7 @@ use conformance_history::{Change, Version, is_of_canary, name};
 use crate::prelude::*;
 
 marks! {
-    /// Of a PodCliqueSet: `{"set"}`.
+    /// `{"set"}`: the PodCliqueSet.
     ENDED = "the reason ends";
     BOUND = "the waiting gang is bound";
 }
@@ -44,11 +44,11 @@ enum Reason {
     Tainted,
     /// The last node is in no rack, and the gang must be in one.
     Unlabelled,
-    /// This PodCliqueSet has the room, and is deleted.
+    /// This PodCliqueSet occupies the room, and is deleted.
     HeldBy(&'static str),
-    /// This PodCliqueSet of 2 replicas has the room, and is scaled in to one.
+    /// This PodCliqueSet of 2 replicas occupies the room, and is scaled in to one.
     HeldByReplicaOf(&'static str),
-    /// The scaling group `model` of this PodCliqueSet has the room, and is scaled in to one replica.
+    /// The scaling group `model` of this PodCliqueSet occupies the room, and is scaled in to one replica.
     HeldByGroupOf(&'static str),
     /// This PodCliqueSet was deleted, and its only pod is still Terminating.
     Terminating(&'static str),
@@ -162,8 +162,8 @@ fn check(history: &History, clause: &'static str, set: &str) -> Vec<Finding> {
     })]
 }
 
-/// If another PodCliqueSet had the room, the time starts when its last pod is deleted: the operator decides
-/// how long that takes.
+/// If another PodCliqueSet occupied the room, the time starts when its last pod is deleted: the operator
+/// decides how long the deletion takes.
 fn is_bound_soon(history: &History, units: &[Unit], set: &str, ended: usize) -> Ruling {
     let is_of_another = |pod: &Version<'_>| {
         !is_of_canary(pod.object) && Pod(pod.object).label(names::PART_OF).is_some_and(|other| other != set)

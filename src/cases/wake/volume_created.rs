@@ -3,7 +3,6 @@
 use super::Reason;
 use crate::prelude::*;
 
-/// The name of the PodCliqueSet and of its claim.
 const SET: &str = "volumeless";
 
 pub(crate) const CASE: Case = Case::new(
