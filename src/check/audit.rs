@@ -66,8 +66,7 @@ pub fn nothing_requested(history: &History, part: Range<usize>) -> Ruling {
     }))
 }
 
-/// Requires that the number of writes to each object is within its limit. Names without a limit, such as the
-/// empty name of a create request, are not checked.
+/// Requires that the writes to each object are within its limit. Names without a limit are not checked.
 pub fn writes_within_limit(
     history: &History,
     part: Range<usize>,

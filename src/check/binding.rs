@@ -91,8 +91,7 @@ pub fn never(history: &History, units: &[Unit], until: Option<usize>) -> Ruling 
     none(violations)
 }
 
-/// Like [`never`], until this mark, which must be reached. A binding is a violation even if the driver
-/// stopped early.
+/// Like [`never`], until this mark, which must be reached.
 pub fn never_until(history: &History, units: &[Unit], mark: impl Into<MarkName>) -> Ruling {
     let reached = history.reached(mark);
     let until = reached.as_ref().ok().map(|(place, _)| *place);
@@ -144,7 +143,6 @@ pub fn some_whole_others_never(
 pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
-    // Bindings arrive in the order of their resourceVersions, because they are all of one kind.
     for version in bindings(history) {
         let pod = version.pod();
         let clique = pod.pod_clique().unwrap_or_default();
@@ -204,8 +202,7 @@ pub fn hard_gang(gang: &Gang) -> Unit {
     Unit { gang: gang.name.clone(), minimums }
 }
 
-/// Requires that a pod created after `since` has the lost pod's membership and index, and is bound at the end
-/// (AON-11).
+/// Requires that a pod created after `since` replaces the lost pod, and is bound at the end (AON-11).
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     let before = history.before(since);
     let Some(lost) = before.get("Pod", lost).map(Pod) else {

@@ -8,7 +8,6 @@ use crate::{message, messages};
 const MARK: MarkName = MarkName::of_case("m");
 const LOST: MarkName = MarkName::of_case("lost");
 
-/// A gang of two podgroups, a (2 of 3 pods) and b (1 of 1), and a scaled gang of podgroup c (1 of 1).
 fn gangs() -> Vec<Gang> {
     let group = |name: &str, min, replicas| conformance_expect::Group {
         clique: name.into(),

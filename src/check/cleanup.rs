@@ -48,8 +48,7 @@ fn is_namespaced(object: &Value) -> bool {
     object["metadata"]["namespace"].is_string()
 }
 
-/// Requires that the headless Services are deleted (DEL-10). Returns `NotReached` if a base PodGang never had
-/// one, because its absence then proves nothing.
+/// Requires that the headless Services are deleted (DEL-10). `NotReached` if a base PodGang never had one.
 pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();
@@ -65,9 +64,8 @@ pub fn services_removed(history: &History, gangs: &[Gang]) -> Ruling {
     Ok(())
 }
 
-/// Requires that all objects of the PodGangs except Services are deleted. Returns `NotReached` for a PodGang
-/// that never had pods, and a broken precondition without gang resources (GANG-08), because their absence
-/// then proves nothing.
+/// Requires that all objects of the PodGangs except Services are deleted. If a PodGang never had pods
+/// (`NotReached`) or gang resources (GANG-08), their absence proves nothing.
 pub fn removed(history: &History, gangs: &[Gang]) -> Ruling {
     let target = history.header.target;
     let end = history.end();

@@ -38,8 +38,7 @@ pub(super) fn has_stand_in(mark: &Value, scheduler: &str) -> bool {
     mark["stoodInFor"].as_array().into_iter().flatten().any(|name| name == scheduler)
 }
 
-/// Returns the scheduler that the pod's PodCliqueSet chose, even if the pod names another one. For pods
-/// without a PodCliqueSet, returns the scheduler that the pod names.
+/// Returns the scheduler that the pod's PodCliqueSet chose or, without one, that the pod names.
 fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     let mut sets = history.header.submitted.iter();
     let of_set = sets.find(|(set, _)| pod.label(names::PART_OF) == Some(set.as_str()));

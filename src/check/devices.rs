@@ -1,5 +1,4 @@
-//! Checks which GPUs the containers have, according to the container runtimes, because the API server does
-//! not record this.
+//! Checks which GPUs the containers have, according to the container runtimes: the API server does not know.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -111,7 +110,6 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// Returns the rulings for two pods of 2 GPUs each on one node, whose containers have these devices.
     fn rulings(first: &[&str], second: &[&str]) -> (Ruling, Ruling) {
         let pod = |name: &str| {
             let mut pod = running(name, "w-0", "w-0-a", "n");

@@ -32,8 +32,7 @@ const SET: &str = "SET";
 /// Objects by normalized kind and name. Names that differ only in random parts share one entry.
 type NormalizedObjects<'a> = BTreeMap<(String, String), Vec<(Value, &'a Value)>>;
 
-/// Requires that the end states are equal. Each pair is an entry of the history and the PodCliqueSet to
-/// compare at this entry.
+/// Requires equal end states. Each pair is an entry of the history and the PodCliqueSet to compare there.
 pub fn same(history: &History, reference: (usize, &str), other: (usize, &str)) -> Ruling {
     let target = history.header.target;
     let (then, now) = (history.before(reference.0), history.before(other.0));
@@ -112,8 +111,7 @@ fn without_numbers(text: &str) -> String {
     kept + rest
 }
 
-/// Maps each PodGang to a name made of its podgroups, because the operator chooses the rest of the name.
-/// Longest names come first.
+/// Maps each PodGang to a name made of its podgroups: the operator chooses the name. Longest names first.
 fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
     let of_set = live.of("PodGang").filter(|gang| controller(gang).is_some_and(|owner| owner["name"] == set));
     let podgroups = |gang: &Value| {
@@ -151,7 +149,7 @@ fn canonical(object: &Value, target: Target) -> Value {
     }
     strip(&mut canonical, schedulers::of(target).own_keys());
     if let Some(metadata) = canonical["metadata"].as_object_mut() {
-        // Drop annotations that are empty after the removal of the scheduler's own annotations.
+        // Drop annotations that are empty without the scheduler's own annotations.
         metadata.retain(|_, value| value.as_object().is_none_or(|fields| !fields.is_empty()));
     }
     canonical
@@ -224,7 +222,6 @@ mod tests {
 
     use crate::message;
 
-    /// Returns a PodCliqueSet with a PodClique of one pod, and its PodGang.
     fn set(name: &str, suffix: &str) -> [Value; 4] {
         let clique = format!("{name}-0-a");
         let pod = format!("{clique}-{suffix}");

@@ -81,13 +81,10 @@ pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     })
 }
 
-/// Requires that surplus pods are ungated only after the hard gang is bound. Returns `NotReached` if no
-/// surplus pod was ever ungated.
 pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut released = BTreeSet::new();
     let mut violations = Vec::new();
-    // Versions of one kind arrive in the order of their resourceVersions.
     for version in history.pods() {
         let pod = version.pod();
         let Some(group) = podgroup(gang, pod) else { continue };

@@ -42,7 +42,6 @@ pub fn kept(history: &History) -> Ruling {
     }
 }
 
-/// Whether the object contains the patch. Lists must contain the entries of the patch, in any order.
 fn contains(found: &Value, patch: &Value) -> bool {
     match (found, patch) {
         (found, Value::Object(fields)) => fields.iter().all(|(key, wanted)| contains(&found[key], wanted)),

@@ -1,5 +1,3 @@
-//! One history that satisfies every ruling, and variations that each violate one.
-
 use conformance_expect as expect;
 use conformance_history::testing::{Story, object, owned};
 use serde_json::json;
@@ -54,7 +52,6 @@ fn groups_that_do_not_all_list_exactly_the_groups_of_the_gang_violate(
     assert_eq!(complete(&history.end(), "g").is_ok(), is_satisfied);
 }
 
-/// Changes the podgroups from `a` and `b` to `b` and `c` in these steps.
 fn changed(steps: fn(Story) -> Story) -> Ruling {
     let ab = ["a", "b"].map(|name| pod_group(name, &["a", "b"]));
     let story = story(&["a", "b"]).all_added(ab).modified(pod_gang(&["b", "c"]));

@@ -1,5 +1,4 @@
-//! Compares the gang resources of the target's backend with the PodGang as created, because a backend is not
-//! responsible for an incomplete PodGang.
+//! Compares gang resources with the PodGang as created, for which a backend is not responsible.
 
 use std::collections::BTreeMap;
 
@@ -207,7 +206,7 @@ pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str
     with_priority(history, live, gangs, class, kept)
 }
 
-/// Like [`have_priority`], but ignores gang resources that do not exist. Pods are not checked.
+/// Like [`have_priority`], but ignores gang resources that do not exist.
 pub fn with_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     none(without_priority(history, live, gangs, class, kept).map(|object| wrong_priority(object, class)))
 }

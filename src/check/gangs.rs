@@ -34,8 +34,7 @@ const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
 const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 
-/// Requires that exactly the PodGangs in `gangs` exist, and that the labels of their PodCliques and pods name
-/// them (GANG-01).
+/// Requires that exactly `gangs` exist, and that the labels of PodCliques and pods name them (GANG-01).
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);
@@ -57,7 +56,6 @@ pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     none(missing.chain(uncontrolled).chain(surplus).chain(wrong_gang_labels(live, gangs)))
 }
 
-/// A violation for each PodClique and pod whose label names another PodGang than the one that lists it.
 fn wrong_gang_labels<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Violation> + 'a {
     let existing = gangs.iter().filter(|gang| live.get("PodGang", &gang.name).is_some());
     existing.flat_map(move |gang| {
@@ -103,15 +101,13 @@ fn absent<'a>(live: &'a Live, gangs: impl Iterator<Item = &'a Gang>) -> impl Ite
     absent.map(|gang| violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)))
 }
 
-/// Requires that podgroups have the `minReplicas` expected at creation, and that each PodClique is a podgroup
-/// of only one PodGang (GANG-02).
+/// Requires the `minReplicas` expected at creation, and one PodGang per PodClique (GANG-02).
 pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
     let composed = gangs.iter().filter(|gang| gang.is_base).flat_map(|gang| composed(history, gang));
     none(composed.chain(shared(&history.end(), gangs)))
 }
 
-/// Requires that podgroups are in the order of the template (GANG-15). GANG-02 and GANG-03 cover missing and
-/// extra podgroups.
+/// Requires that podgroups are in the order of the template (GANG-15), whether or not one is missing.
 pub fn in_template_order(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let (created, podgroups) = as_created(history, &gang.name)?;
@@ -184,8 +180,6 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// Requires that `minReplicas` of PodGangs that exist at the entry `since` does not grow (AUTO-03). It may
-/// become 0.
 pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {
@@ -223,8 +217,7 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     }))
 }
 
-/// Requires that `Initialized` became True only once all pods existed (GANG-06). `gangs` are the PodGangs as
-/// created.
+/// Requires that `Initialized` became True only once all pods existed (GANG-06). `gangs` as created.
 pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let mut creations: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods() {
@@ -297,7 +290,6 @@ pub fn references_are_sorted(live: &Live, gangs: &[Gang]) -> Ruling {
     }))
 }
 
-/// Requires that the podReferences of each podgroup are exactly the pods of its PodClique.
 pub fn references_are_the_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let groups = gangs.iter().flat_map(|gang| gang.groups.iter().map(move |group| (gang, group)));
     none(groups.filter_map(|(gang, group)| {

@@ -7,7 +7,6 @@ use serde_json::json;
 use super::*;
 use crate::codes;
 
-/// Returns the gangs of a clique of 1 pod, and of a scaling group of one clique with one scaled replica.
 fn gangs() -> Vec<Gang> {
     expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 1}}, {"name": "b", "spec": {"replicas": 2, "minAvailable": 1}}],

@@ -1,5 +1,4 @@
-//! Checks that nothing, such as KWOK, overwrote the pod statuses that the harness wrote in place of a
-//! kubelet. Otherwise no clause can be decided.
+//! Checks that nothing, such as KWOK, overwrote pod statuses of the harness. Otherwise nothing is decided.
 
 use conformance_facts::health::is_live;
 use conformance_history::{Change, History, SharedMark, Version, condition, text};

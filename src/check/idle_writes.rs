@@ -22,7 +22,6 @@ const TOUCHED: Code = Code::new("touched");
 pub struct Write<'a> {
     pub version: Version<'a>,
     pub previous: Option<Version<'a>>,
-    /// The writers that the managed fields show.
     pub by: Vec<String>,
 }
 
@@ -39,8 +38,7 @@ impl Write<'_> {
     }
 }
 
-/// Returns the writes that count. Writes of exempt writers, canaries, Events, and cluster-scoped objects that
-/// cases share do not count.
+/// Returns the writes that count: not those of exempt writers, canaries, Events, and cluster-scoped objects.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     counted_and_exempt(history, from, to).0
 }

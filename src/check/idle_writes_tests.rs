@@ -37,7 +37,6 @@ fn messages(ruling: Ruling) -> Vec<String> {
     }
 }
 
-/// Records the creation of an object, then `rest` while the operator is idle, and `after` later.
 fn while_idle(created: Value, rest: impl Fn(Story) -> Story, after: impl Fn(Story) -> Story) -> Vec<String> {
     let story = rest(Story::flat().added(created).mark(SharedMark::OperatorIdle, Value::Null));
     let history = after(story.mark(WATCHED, Value::Null)).end();

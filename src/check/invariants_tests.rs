@@ -9,7 +9,6 @@ use super::*;
 
 const FOREIGN: &str = "example.com/quota";
 
-/// Returns a pod of the PodClique `<set>-0-worker`, in the PodGroup of its PodGang.
 fn pod(name: &str, set: &str, gates: &[&str], node: Option<&str>) -> Value {
     let gates: Vec<_> = gates.iter().map(|gate| json!({"name": gate})).collect();
     let clique = format!("{set}-0-worker");
@@ -47,7 +46,6 @@ fn group() -> Value {
     owned(object("PodGroup", "w-0"), "PodGang", "w-0")
 }
 
-/// Records two gated pods of 4 GPUs, and one node of 8 GPUs.
 fn created() -> Story {
     let allocatable = json!({names::GPU: "8", "pods": "110"});
     let labels = json!({names::POOL: "ns"});
@@ -239,7 +237,6 @@ fn capacity_is_not_checked_for_two_schedulers_on_one_node() {
     assert_eq!(broken_by(&history), []);
 }
 
-/// The scheduler makes another pass when only the first pod is deleted.
 #[test]
 fn a_terminated_unit_may_be_partly_bound() {
     let mut set = one_clique("w", 2);
@@ -346,7 +343,6 @@ fn a_scaling_group_is_not_taken_for_one_with_a_similar_name() {
     assert!(base_first::is_kept(&Course::of(&history)).is_err());
 }
 
-/// A gang is bound except for clique `lead`, which has no pods and is scaled to `replicas`.
 #[test]
 fn a_unit_is_fully_bound_without_its_idle_clique() {
     let mut set = one_clique("w", 2);

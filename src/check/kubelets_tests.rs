@@ -9,7 +9,6 @@ use crate::{codes, message, messages};
 const SINCE: MarkName = MarkName::of_case("since");
 const UNTIL: MarkName = MarkName::of_case("until");
 
-/// The gangs of a clique of 2 pods, and of a scaling group with 2 replicas of 1 pod, one of them scaled.
 fn gangs() -> Vec<Gang> {
     expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 1}}],

@@ -1,5 +1,4 @@
-//! Checks of the effect of an upgrade on gangs (MIG). Releases name PodGangs differently, so their podgroups
-//! identify them.
+//! Checks of the effect of an upgrade on gangs (MIG). Podgroups identify PodGangs, whose names change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -34,8 +33,7 @@ const OTHER_GANGS: Code = Code::new("other-gangs");
 const OTHER_PODS: Code = Code::new("other-pods");
 const DISTURBED: Code = Code::new("disturbed");
 
-/// Requires that the upgrade does not change or delete bound pods (MIG-01). Returns `NotReached` if no pod
-/// was bound at the start.
+/// Requires that the upgrade keeps bound pods (MIG-01). `NotReached` if no pod was bound at the start.
 pub fn untouched(history: &History, part: Range<usize>) -> Ruling {
     let before = history.before(part.start);
     let is_up = |pod: &Pod<'_>| pod.node().is_some() && !pod.is_terminating();
@@ -201,8 +199,7 @@ fn code_of(fault: Fault) -> Code {
     }
 }
 
-/// Requires that a pending gang stays pending during the upgrade. Bindings before the upgrade are a violation
-/// of AON-02.
+/// Requires that a pending gang stays pending. Bindings before the upgrade violate AON-02.
 pub fn pending_throughout(history: &History, start: usize, units: &[Unit]) -> Ruling {
     binding::was_pending(history, units, start)?;
     let passed = passed_after_upgrade(history);

@@ -312,7 +312,6 @@ fn a_bound_pod_deleted_without_a_scale_in_is_a_violation() {
     assert_eq!(bystanders_kept(&one_less, upgrade(&one_less), &gangs, &[]), Ok(()));
 }
 
-/// A scheduler that reads PodGangs itself has no gang resources to join.
 #[test]
 fn without_gang_resources_only_pod_gangs_count() {
     let story = Story::on(Target::EXTERNAL).all_added([set(), clique(), gang("w-0"), old(0), gated()]);

@@ -29,8 +29,7 @@ pub(super) fn domain<'a>(history: &'a History, until: usize, node: &str, key: &s
     all.take_while(|version| version.index < until).last().unwrap_or(first).label(key)
 }
 
-/// Returns the placements of the chosen pods, or `NotReached` if there are none, because then no domain can
-/// be compared.
+/// Returns the placements of the chosen pods, or `NotReached` if there are none.
 fn placements<'a>(
     history: &'a History,
     key: &str,
@@ -51,8 +50,7 @@ fn placements<'a>(
     }
 }
 
-/// Requires that all chosen pods were bound in one domain. Returns `NotReached` if no chosen pod was ever
-/// bound.
+/// Requires that all chosen pods were bound in one domain. `NotReached` if none was ever bound.
 pub fn in_one_domain<'a>(
     history: &'a History,
     key: &str,
@@ -89,8 +87,7 @@ pub fn clique_in_one_domain(history: &History, clique: &str, key: &str) -> Rulin
     in_one_domain(history, key, clique, |pod| pod.pod_clique() == Some(clique))
 }
 
-/// Requires that each scaling-group replica is in one domain (TOPO-05). Different replicas may be in
-/// different domains.
+/// Requires that each scaling-group replica is in one domain, its own or a shared one (TOPO-05).
 pub fn replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) -> Ruling {
     let mut replicas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for group in gangs.iter().flat_map(|gang| &gang.groups) {
@@ -122,8 +119,7 @@ pub fn set_replicas_in_one_domain(history: &History, gangs: &[Gang], key: &str) 
     })
 }
 
-/// Requires that the chosen pods are in one domain at the entry `until`. Earlier placements do not count,
-/// because a PodGang may be recreated elsewhere.
+/// Requires one domain at the entry `until` only, because a PodGang may be recreated elsewhere.
 pub fn together(
     history: &History,
     until: usize,
@@ -169,8 +165,7 @@ pub fn gang_in(history: &History, gang: &str, key: &str, wanted: &str) -> Ruling
     }))
 }
 
-/// Requires that no pod of the gang was bound to a node without the level's label (TOPO-11). Returns
-/// `NotReached` if every node has the label.
+/// Requires that no pod was bound to a node without the level's label (TOPO-11), if there is such a node.
 pub fn never_unlabelled(history: &History, gang: &str, key: &str) -> Ruling {
     never_where(history, gang, &UNLABELLED_NODE, &format!("without the label {key}"), |node| {
         node.label(key).is_none()
@@ -225,8 +220,7 @@ mod tests {
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
     }
 
-    /// Records nodes 1 and 2 in rack a, node 3 in rack b, and node 4 in none. Pods of cliques a and b are
-    /// bound as listed.
+    /// Nodes 1 and 2 are in rack a, node 3 in rack b, node 4 in none. Pods are bound as listed.
     fn history(bound: &[(&str, &str)]) -> History {
         let nodes =
             [node("1", Some("ns-a")), node("2", Some("ns-a")), node("3", Some("ns-b")), node("4", None)];

@@ -190,8 +190,7 @@ mod tests {
         assert!(matches!(ruling("Running"), Err(Broken::Violated(_))));
     }
 
-    /// Returns the gangs of a PodClique of 2 pods with minimum 1, and of a scaling group of one 1-pod clique
-    /// with one scaled replica.
+    /// A PodClique of 2 pods (minimum 1), and a scaling group of one 1-pod clique with one scaled replica.
     fn gangs() -> Vec<Gang> {
         expect::testing::named_gangs(&json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 2, "minAvailable": 1}}, {"name": "b", "spec": {"replicas": 1}}],

@@ -32,7 +32,6 @@ const REPLACEMENT_DELETED: Code = Code::new("replacement-deleted");
 const EVICTION_NOT_REPORTED: Code = Code::new("eviction-not-reported");
 const EVICTION_WRONGLY_REPORTED: Code = Code::new("eviction-wrongly-reported");
 
-/// Whether a scheduler has marked the pod for eviction in favour of another one.
 pub(super) fn is_preempted(pod: Pod<'_>) -> bool {
     let marked = pod.condition("DisruptionTarget");
     marked.is_some_and(|found| found["status"] == "True" && found["reason"] == "PreemptionByScheduler")
@@ -88,7 +87,7 @@ impl<'a> Victim<'a> {
         old.filter_map(|version| domain(self.history, self.since, version.pod().node()?, key)).collect()
     }
 
-    /// At least its minimum of bound pods, or none (PRE-02).
+    /// Requires that the gang has at least its minimum of bound pods, or none (PRE-02).
     pub fn is_not_in_part(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         none(self.units.iter().filter_map(|unit| {
@@ -107,8 +106,8 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// Every PodClique has its minimum again, of pods created gated and released after a PodGang referred to
-    /// them (PRE-10).
+    /// Requires that every PodClique has its minimum again. New pods start gated, and are released once a
+    /// PodGang refers to them (PRE-10).
     pub fn is_replaced(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         let minimums = self.units.iter().flat_map(|unit| &unit.minimums);
@@ -167,7 +166,7 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// Except those that had been bound (PRE-12).
+    /// Requires that replacements are not deleted before they are bound (PRE-12).
     pub fn replacements_stay(&self, until: usize) -> Ruling {
         let (mut bound, mut deleted) = (BTreeSet::new(), BTreeSet::new());
         let mut violations = Vec::new();
@@ -186,7 +185,7 @@ impl<'a> Victim<'a> {
         none(violations)
     }
 
-    /// It did not report an eviction before the other gang arrived (PRE-13).
+    /// Requires that the eviction is reported, and no eviction before the other gang arrived (PRE-13).
     pub fn is_reported(&self, set: &str, until: usize) -> Ruling {
         self.is_not_reported(set, self.since)?;
         let live = self.history.before(until);
@@ -213,7 +212,7 @@ impl<'a> Victim<'a> {
     }
 }
 
-/// At most `needed`, because the preemptor's minimum needs the room of no more (PRE-08).
+/// Requires that at most `needed` gangs lose pods: the preemptor's minimum needs no more room (PRE-08).
 pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling {
     let lost: Vec<_> = victims.iter().filter_map(|victim| victim.lost(until).into_iter().next()).collect();
     ensure(lost.len() <= needed, || {
@@ -226,7 +225,7 @@ pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling
     })
 }
 
-/// Each gang that lost a pod had one in a domain of this level in which the preemptor is bound (PRE-05).
+/// Requires that each gang that lost a pod had one in the preemptor's domain of this level (PRE-05).
 pub fn share_domain(
     history: &History,
     victims: &[Victim<'_>],
@@ -256,7 +255,7 @@ pub fn share_domain(
     none(violations)
 }
 
-/// `since` is the arrival of the preemptor (PRE-09).
+/// The preemptor arrives at the entry `since` (PRE-09).
 pub fn room_is_kept(history: &History, lower: &[Unit], since: usize, until: usize) -> Ruling {
     let is_meanwhile = |version: &Version<'_>| version.index >= since && version.index < until;
     let taken =

@@ -152,7 +152,6 @@ fn the_report_ends(#[case] story: Story, #[case] wanted: &[&str]) {
     assert_eq!(found(story, |victim, until| victim.is_not_reported("w", until)), wanted);
 }
 
-/// A gang of one pod per rack runs when another gang arrives.
 fn on_two_racks() -> Story {
     let node = |name: &str, rack: &str| {
         let labels = json!({names::RACK: rack});
@@ -164,7 +163,6 @@ fn on_two_racks() -> Story {
         .mark(ARRIVED, Value::Null)
 }
 
-/// The other gang is bound on node a.
 fn bound_on_a(story: Story) -> Story {
     story.added(worker("high", 0, Some("a")))
 }

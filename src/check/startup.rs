@@ -48,8 +48,7 @@ fn waited_for(container: &Value) -> Vec<Parent> {
     all
 }
 
-/// Requires that pods have the waiting init container for their parent cliques (START-01). An invariant
-/// checks the rest of the template.
+/// Requires the init container that waits for parent cliques (START-01). An invariant checks the rest.
 pub fn pods_wait(history: &History, set: &str) -> Ruling {
     none(created(history, set)?.into_iter().filter_map(|(version, wanted)| {
         let containers = list(&version.object["spec"]["initContainers"]);
@@ -120,8 +119,7 @@ pub fn parents_first(history: &History, set: &str, created_within: Range<usize>)
     }))
 }
 
-/// Returns the entry of the first deletion of the last termination before this pod was created, if there was
-/// a termination.
+/// Returns the entry of the first deletion of the last termination before this pod was created.
 fn generation_start(history: &History, set: &str, pod: Version<'_>) -> Option<usize> {
     let index = pod.label(names::REPLICA_INDEX)?.parse().ok()?;
     let terminations = terminations(history, &Scope::Replica { set: set.into(), index });

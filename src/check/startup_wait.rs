@@ -1,7 +1,6 @@
-//! Checks of what PodCliques report about the PodCliques that their containers wait for (START-09).
-//!
-//! The operator chooses the condition and its wording. The message must contain the name of the awaited
-//! PodClique, the number of its Ready pods, and the required number.
+//! Checks of what PodCliques report about the PodCliques that their containers wait for (START-09). The
+//! operator chooses the condition. Its message must contain the name of the awaited PodClique, the number of
+//! its Ready pods, and the required number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -181,7 +180,6 @@ mod tests {
 
     const END: MarkName = MarkName::of_case("end");
 
-    /// Returns a PodCliqueSet in which clique `b` starts after two pods of `a`.
     fn pcs() -> Value {
         let clique = |name: &str, pods: usize| json!({"name": name, "spec": {"replicas": pods}});
         json!({"kind": "PodCliqueSet", "metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
@@ -204,7 +202,6 @@ mod tests {
         pclq
     }
 
-    /// Records that one of the two required pods is Ready.
     fn one_of_two_ready() -> Story {
         let story = Story::flat().submitted(pcs()).added(clique_reporting("")).added(pod("p", "w-0-a", true));
         story.added(pod("q", "w-0-a", false)).added(pod("c", "w-0-b", false))

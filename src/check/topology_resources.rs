@@ -28,8 +28,7 @@ pub fn kind(target: Target) -> Result<&'static str, Broken> {
     schedulers::of(target).topology_kind().ok_or_else(none)
 }
 
-/// Requires that the topology resources match the binding (TOPO-09), and that the status of the binding
-/// reports them as in sync.
+/// Requires that the topology resources match the binding (TOPO-09), whose status reports them in sync.
 pub fn match_binding(history: &History, live: &Live, binding: &str) -> Ruling {
     let target = history.header.target;
     kind(target)?;
@@ -132,8 +131,7 @@ pub fn never_created_for(history: &History, binding: &str) -> Ruling {
     }))
 }
 
-/// Requires that a topology resource of another owner was never changed or deleted before the entry `until`
-/// (TOPO-17).
+/// Requires that a resource of another owner is unchanged until the entry `until` (TOPO-17).
 pub fn untouched(history: &History, uid: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
     let mut versions = history.of(kind).filter(|version| version.uid() == uid && version.index < until);

@@ -9,24 +9,22 @@ use super::{deviates, none, violation};
 
 pub const BOUND_TOO_LATE: Code = Code::new("bound-too-late");
 
-/// kube-scheduler backs a pod off for at most this time by default.
+/// The default maximum backoff of a pod in kube-scheduler.
 const LIMIT: SignedDuration = SignedDuration::from_secs(10);
 
-/// Of a scheduler with cycles, in addition to two of them: for the operator, the watches and the bindings. In
-/// 61 measured cases of Volcano and KAI, everything took 0.6 s at most, divided by the slowness.
+/// Time for the operator, the watches and the bindings, in addition to two cycles of the scheduler. In 61
+/// measured cases of Volcano and KAI, everything took 0.6 s at most, divided by the slowness.
 const REACTION: SignedDuration = SignedDuration::from_secs(3);
 
 /// Half of the time after which kube-scheduler retries all pods. A later binding may not be due to the event.
 const LONGEST: SignedDuration = SignedDuration::from_secs(150);
 
-/// These units are bound whole within the wake-up time after the entry `ended`, at which the reason for their
-/// waiting ended.
+/// Requires that these units are bound whole within the wake-up time after the entry `ended`.
 pub fn is_bound_soon(history: &History, units: &[Unit], ended: usize) -> Ruling {
     let live = within_limit(history, ended)?;
     none(not_fully_bound(&live, units).map(|short| deviates(BOUND_TOO_LATE, short)))
 }
 
-/// Like [`is_bound_soon`], for pods without an operator.
 pub fn are_bound_soon(history: &History, pods: &[&str], ended: usize) -> Ruling {
     let live = within_limit(history, ended)?;
     let late = pods.iter().filter(|name| live.get("Pod", name).is_none_or(|pod| Pod(pod).node().is_none()));
@@ -61,7 +59,6 @@ mod tests {
 
     const ENDED: MarkName = MarkName::of_case("ended");
 
-    /// The second pod of a gang of two is bound this many seconds after the reason has ended.
     fn bound_after(seconds: i64) -> History {
         let ended = Story::flat().workers("w", 2, 1).later(100).mark(ENDED, Value::Null);
         ended.later(seconds).modified(worker("w", 1, Some("n"))).end()

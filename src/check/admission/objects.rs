@@ -42,8 +42,7 @@ pub fn left_nothing(history: &History, attempts: &[Attempt]) -> Ruling {
     none(violations)
 }
 
-/// Requires that refused updates changed nothing of the PodCliqueSet but its status, including labels and
-/// annotations (ADM-05).
+/// Requires that refused updates changed only the status of the PodCliqueSet (ADM-05).
 pub fn unchanged(history: &History, pcs: &str, since: usize) -> Ruling {
     let before = history.before(since);
     let Some(stored) = before.get("PodCliqueSet", pcs) else {

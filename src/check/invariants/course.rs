@@ -6,8 +6,7 @@ use conformance_facts::generations::terminations;
 use conformance_history::{Change, History, Version, controller, count, text};
 use serde_json::Value;
 
-/// A history with its versions in the order of their resourceVersions, because watches of different kinds
-/// deliver in any order.
+/// A history in the order of resourceVersions: watches of different kinds deliver in any order.
 pub(super) struct Course<'a> {
     pub(super) history: &'a History,
     pub(super) versions: Vec<Version<'a>>,

@@ -10,13 +10,12 @@ use super::course::{Course, is_groves_pod};
 use crate::preemption::{EVICTED_FOR_EQUAL, is_preempted};
 use crate::{Shown, none, violation};
 
-/// Priority classes. A history has no PriorityClasses, so only the priorities of pods or the names of classes
-/// can be compared.
+/// Priority classes, compared by the priorities of pods or by name: a history has no PriorityClasses.
 #[derive(Default)]
 struct Classes<'a> {
-    /// By the name of the PodGang.
+    /// Keyed by the name of the PodGang.
     of_gangs: BTreeMap<&'a str, &'a str>,
-    /// By the uid of the pod.
+    /// Keyed by the uid of the pod.
     of_pods: BTreeMap<&'a str, &'a str>,
 }
 

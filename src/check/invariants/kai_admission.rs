@@ -137,7 +137,6 @@ mod tests {
         leaf
     }
 
-    /// Returns a spec with a parent of two leaves, and a leaf without a parent.
     fn spec(edit: impl Fn(&mut Value)) -> Value {
         let parent = json!({"name": "p", "minSubGroup": 2});
         let mut spec =
@@ -146,7 +145,6 @@ mod tests {
         spec
     }
 
-    /// Specs with the message of the rule that they violate, if any.
     fn specs() -> Vec<(Value, Option<&'static str>)> {
         let group = |at: usize, group: Value| spec(|spec| spec["subGroups"][at] = group.clone());
         vec![
@@ -205,7 +203,6 @@ mod tests {
         assert_eq!(refusal(&spec, false), None);
     }
 
-    /// Compares the rules with KAI's own code in a checkout.
     #[test]
     #[ignore = "set GROVE_CONFORMANCE_KAI_SOURCE to a checkout of KAI v0.17.0"]
     fn kais_own_webhook_refuses_the_same_specs() {

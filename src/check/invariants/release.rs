@@ -61,7 +61,7 @@ fn released_with(version: &Version<'_>, before: &[&str], gates: &[&str]) -> Opti
 #[derive(Default)]
 struct Existing<'a> {
     pod_gangs: BTreeMap<&'a str, Version<'a>>,
-    /// By PodClique, the uids of the PodGangs that list it.
+    /// The uids of the PodGangs that list each PodClique.
     listing: BTreeMap<&'a str, BTreeSet<&'a str>>,
     deleted: Vec<Version<'a>>,
     groups: BTreeSet<&'a str>,

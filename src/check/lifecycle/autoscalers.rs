@@ -11,8 +11,7 @@ pub const KIND: &str = "HorizontalPodAutoscaler";
 const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
 const ADOPTED: Code = Code::new("foreign-autoscaler-taken-over");
 
-/// Describes faults of the autoscalers: each replica must have one per scale configuration, except for the
-/// objects in `taken`.
+/// Describes faults of autoscalers: each replica must have one per scale configuration, except `taken`.
 pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
     let set = live.get("PodCliqueSet", name(pcs));
     let wanted: Vec<Scaled> = scaled(pcs).filter(|scaled| !taken.contains(&scaled.name.as_str())).collect();

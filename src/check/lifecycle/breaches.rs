@@ -156,8 +156,7 @@ impl<'a, 'r> Walk<'a, 'r> {
             let mut broken = Vec::new();
             for index in 0..size {
                 let members: Vec<_> = group.replica(index).collect();
-                // `any` would not suffice: `is_breached` must be called for each member, because it updates
-                // `was_bound`.
+                // `any` would not call `is_breached` for each member, which updates `was_bound`.
                 let breached = members.iter().filter(|member| self.is_breached(member)).count() > 0;
                 if breached || members.iter().any(|member| self.missing.contains(&member.name)) {
                     broken.push(index);
@@ -252,8 +251,7 @@ mod tests {
         assert_eq!(times(again, &pair, &scope()), [(3, Some(7))], "b belongs to the old generation");
     }
 
-    /// Records a scaling group with one pod per replica, of which `min` replicas are needed. All pods are
-    /// bound, and then the pods of `lost` are deleted.
+    /// A scaling group with one pod per replica needs `min` replicas. The bound pods of `lost` are deleted.
     fn group(size: usize, min: usize, lost: &[usize]) -> (Story, SetReplica) {
         let group = json!({"name": "sg", "replicas": size, "minAvailable": min, "cliqueNames": ["b"]});
         let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {

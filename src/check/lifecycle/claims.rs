@@ -29,8 +29,7 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
     })
 }
 
-/// Requires that shared claims are deallocated or deleted, at least for a moment, after all pods of the old
-/// generation are deleted (TERM-20).
+/// Requires that shared claims are deallocated or deleted, even briefly, after all old pods (TERM-20).
 pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     let claims = shared(&only_generation(history, scope, 0), scope);
     none(terminations(history, scope).first().into_iter().flat_map(|termination| {

@@ -118,9 +118,8 @@ pub fn of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     differences(found, &wanted).into_iter().chain(updated).collect()
 }
 
-/// Compares the counts in the status of a PodCliqueSet with its pods. In upstream's API a replica is
-/// available if it is not breached, and in upstream's operator if `minAvailable` pods are ready. Where the
-/// two differ, both are correct.
+/// Compares the counts in the status of a PodCliqueSet with its pods. An available replica has no breach
+/// (upstream's API) or has `minAvailable` ready pods (upstream's operator); both are correct.
 pub fn of_set(live: &Live, pcs: &Value) -> Vec<String> {
     let name = text(&pcs["metadata"]["name"]);
     let Some(found) = live.get("PodCliqueSet", name) else { return is_missing("PodCliqueSet", name) };

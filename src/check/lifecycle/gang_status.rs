@@ -101,7 +101,6 @@ mod tests {
     use super::*;
     use crate::messages;
 
-    /// Records a gang of two pods in these states: gated, bound, Ready, broken or terminating.
     fn history(states: [&str; 2], status: &Value) -> (History, Vec<Gang>) {
         let bound = (0..2).map(|index| worker("w", index, Some("n")));
         recorded(Story::flat().all_added(bound), states, status)

@@ -1,5 +1,3 @@
-//! Checks of the status, termination, updates and scaling of a PodCliqueSet.
-
 pub mod autoscalers;
 pub mod breaches;
 pub mod census;

@@ -172,7 +172,6 @@ trait Ended {
 }
 
 impl Ended for Story {
-    /// Adds an unrelated object to advance the end of the history.
     fn mark_end(self) -> Story {
         self.added(object("Node", "late"))
     }

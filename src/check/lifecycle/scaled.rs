@@ -125,8 +125,7 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
     others_untouched(&history.upto(until), index, &deletable)
 }
 
-/// Order of deletion, lowest first: pods without a node, pods that are not Ready, pods of an old template,
-/// and the youngest pods.
+/// Order of deletion, lowest first: no node, not Ready, old template, youngest.
 type DeletionRank = (bool, bool, bool, Reverse<String>);
 
 fn deletion_rank(live: &Live, clique: &str, pod: Pod<'_>) -> DeletionRank {
@@ -162,8 +161,7 @@ pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
     }
 }
 
-/// Returns violations for pods that were deleted out of order. The entries from `scaled` to `until` contain
-/// the deletions, and `before` is the state before them.
+/// Returns violations for pods deleted out of order. `before` is the state before the entry `scaled`.
 fn wrong_deletions(
     history: &History,
     before: &Live,

@@ -9,8 +9,7 @@ use crate::message;
 
 const MARKED: MarkName = MarkName::of_case("read");
 
-/// A live pod of clique `w-0-a`, created in this second. In `state`, `b` means bound, `r` Ready, and `o` an
-/// old template.
+/// A live pod of clique `w-0-a`. In `state`, `b` means bound, `r` Ready, and `o` an old template.
 fn pod(name: &str, state: &str, second: u32) -> Value {
     let mut pod = object("Pod", name);
     pod["metadata"]["uid"] = json!(name);
@@ -176,8 +175,7 @@ fn a_scale_in_that_does_not_delete_the_highest_replicas_is_a_violation() {
     assert!(check(&[1]).is_err());
 }
 
-/// Records that a group of 4 without replica `out` is scaled to 2, and that the pods of the replicas in
-/// `deleted` are deleted.
+/// A group of 4 without replica `out` is scaled to 2. The pods of the replicas in `deleted` are deleted.
 fn scaled_in_an_update(out: usize, deleted: &[usize]) -> Story {
     let pod = move |j: usize| member(&format!("p{j}"), j, j != out);
     let story =

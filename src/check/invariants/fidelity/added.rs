@@ -123,7 +123,6 @@ mod tests {
         })
     }
 
-    /// Returns a pod with all fields that may be added.
     fn pod() -> Value {
         let container = json!({
             "name": "main", "image": "registry.example.com:5000/i:1", "imagePullPolicy": "IfNotPresent",

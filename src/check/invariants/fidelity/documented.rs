@@ -1,5 +1,4 @@
-//! The fields that a pod may have in addition to its template. Each has a path, in which `*` matches any
-//! text, and a link to its documentation.
+//! The fields that a pod may have beyond its template: a path (`*` matches any text), and a link.
 
 use conformance_contract::backend_declaration::PodAddition;
 use serde_json::Value;
@@ -28,11 +27,9 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("spec.volumes[*].ephemeral.volumeClaimTemplate.spec.volumeMode", "Filesystem"),
 ];
 
-/// Fields that the API server's admission adds.
 const ADMISSION: &str = "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/";
 const BINDING: &str = "https://kubernetes.io/docs/concepts/scheduling-eviction/kube-scheduler/";
 const WORKLOADS: &str = "https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/";
-/// Fields that backends add.
 const BACKENDS: &str =
     "https://github.com/ai-dynamo/grove/blob/main/docs/proposals/375-scheduler-backend-framework/README.md";
 const VOLCANO: &str =

@@ -107,7 +107,6 @@ mod tests {
         })
     }
 
-    /// Returns a pod with all fields that may be added.
     fn pod() -> Value {
         json!({
             "metadata": {

@@ -83,7 +83,6 @@ fn an_addition_is_a_violation_at_creation_and_later() {
     assert_eq!(messages(later), [None, Some(message)]);
 }
 
-/// The check first compares a later pod with an earlier pod of its PodClique.
 #[rstest]
 #[case::field("/spec/dnsPolicy", "spec.dnsPolicy")]
 #[case::label("/metadata/labels/team", "metadata.labels.team")]

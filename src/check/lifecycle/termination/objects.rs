@@ -71,7 +71,6 @@ fn is_of_set(object: &Value, set: &str) -> bool {
     object["metadata"]["labels"][names::PART_OF] == set
 }
 
-/// Returns the index of the PodCliqueSet replica if the object belongs to only one.
 fn replica_of(object: &Value) -> Option<usize> {
     object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
 }

@@ -151,8 +151,7 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
     }))
 }
 
-/// Requires that pods of a new generation are referenced before they are ungated, in the order of the writes
-/// (TERM-25).
+/// Requires that new pods are referenced before they are ungated, in the order of the writes (TERM-25).
 pub fn named_before_release(history: &History, scope: &Scope) -> Ruling {
     let Some(first) = terminations(history, scope).first().map(|termination| termination.started.revision())
     else {

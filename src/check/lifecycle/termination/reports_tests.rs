@@ -81,7 +81,6 @@ fn events_and_statuses_report_a_termination() {
     assert_eq!(reported(&deleted.end()), Ok(()), "the status was lower since the breach");
 }
 
-/// Returns a replica with a scaling group of one replica, which has one clique of one pod.
 fn grouped() -> SetReplica {
     let group = json!({"name": "sg", "replicas": 1, "minAvailable": 1, "cliqueNames": ["b"]});
     let template = json!({"cliques": [{"name": "b", "spec": {}}], "podCliqueScalingGroups": [group]});

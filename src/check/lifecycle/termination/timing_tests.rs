@@ -122,7 +122,6 @@ fn terminated_in(order: Order, is_lost: bool) -> Story {
     order.terminate(story.later(2), ("first", &old), ("second", &pods_of("second", &["c", "d"], None)))
 }
 
-/// Records that the pods `c` and `d` of PodClique `second` are terminated in this order.
 fn terminated_again_in(order: Order, story: Story, node: Option<&str>) -> Story {
     let old = pods_of("second", &["c", "d"], node);
     order.terminate(story, ("second", &old), ("third", &pods_of("third", &["e", "f"], None)))

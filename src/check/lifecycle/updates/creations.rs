@@ -66,8 +66,7 @@ fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
     found
 }
 
-/// Requires that a lost pod is restored from the old template before the update step of its replica. Returns
-/// `NotReached` if no pod was lost and replaced before that step.
+/// Requires that a pod lost before its replica's update step is restored from the old template.
 pub fn restored_from_old_template(history: &History, set: &str) -> Ruling {
     let deletions = deletions(history, set);
     let is_step_started = |state: &State<'_>, pod: Pod<'_>, until: Version<'_>| {

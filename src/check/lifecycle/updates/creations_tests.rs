@@ -8,7 +8,6 @@ use super::super::fixture::{
 use super::*;
 use crate::message;
 
-/// Replica 1 waits for its update step, and a pod of one replica is lost and replaced.
 #[rstest::rstest]
 #[case::old_template("1a0", "1", 0, "Ok(())")]
 #[case::new_template(

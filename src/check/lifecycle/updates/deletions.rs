@@ -14,7 +14,6 @@ const NEW_DELETED: Code = Code::new("new-pod-deleted");
 const DELETED_WITHOUT_UPDATE: Code = Code::new("deleted-without-update");
 
 pub(super) struct Deletion<'a> {
-    /// The version in which the pod is no longer live.
     pub(super) at: Version<'a>,
     pub(super) pod: Pod<'a>,
     pub(super) state: State<'a>,
@@ -41,8 +40,7 @@ pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>
     found
 }
 
-/// Requires that the updater deletes only old pods of standalone cliques, and scaling-group replicas with an
-/// old pod (UPD-11, UPD-15).
+/// Requires that the updater deletes only old pods, and group replicas with an old pod (UPD-11, UPD-15).
 pub fn updater_deletes_only_old(history: &History, set: &str) -> Ruling {
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -61,10 +59,8 @@ pub fn updater_deletes_none(history: &History, set: &str) -> Ruling {
     none(deletions(history, set).iter().map(unneeded))
 }
 
-/// Requires that the updater deletes no pods with OnDelete, except those of an update step that was already
-/// in progress (UPD-24).
+/// Requires that the updater deletes no pods with OnDelete, except in a step in progress (UPD-24).
 pub fn updater_deletes_none_on_delete(history: &History, set: &str) -> Ruling {
-    // The update whose step is in progress.
     let mut updating = None;
     let mut violations = Vec::new();
     for deletion in deletions(history, set) {

@@ -35,8 +35,7 @@ pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
     )
 }
 
-/// Requires that the update has ended, with hashes that differ from the former ones. Returns `NotReached` if
-/// the templates never changed.
+/// Requires that the update has ended, with new hashes. `NotReached` if the templates never changed.
 pub fn ended(history: &History, set: &str) -> Ruling {
     let live = history.end();
     let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
@@ -74,8 +73,7 @@ pub fn ended(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Requires that no status reports the end of an update too early. The strategy OnDelete is excluded, because
-/// such an update ends immediately.
+/// Requires that no status reports the end too early, except with OnDelete, which ends immediately.
 pub fn never_ended_early(history: &History, set: &str) -> Ruling {
     let mut violations = Vec::new();
     walk(history, set, |state, version| {

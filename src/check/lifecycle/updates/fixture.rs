@@ -3,8 +3,7 @@ use conformance_facts::updates::REVISION;
 use conformance_history::testing::{Story, object};
 use serde_json::{Value, json};
 
-/// Returns PodCliqueSet `w` with clique `a` (2 pods, minimum 1) and scaling group `g` (2 replicas of 1 pod,
-/// minimum 1 replica).
+/// PodCliqueSet `w`: clique `a` (2 pods, minimum 1) and group `g` (2 replicas of 1 pod, minimum 1).
 pub(super) fn pcs(replicas: usize, revision: &str, status: Value) -> Value {
     let spec = json!({"replicas": 2, "minAvailable": 1, "podSpec": pod_spec(revision)});
     let unit = json!({"replicas": 1, "podSpec": pod_spec(revision)});

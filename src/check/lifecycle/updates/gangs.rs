@@ -15,8 +15,7 @@ use crate::{Shown, none, patience, violation};
 const GANG_CHANGED: Code = Code::new("gang-changed-by-update");
 const NO_MEMBER: Code = Code::new("replacement-is-no-member");
 
-/// Requires that an update keeps PodGangs, and also their gang resources unless all pods of the gang were
-/// unbound at some time.
+/// Requires that an update keeps PodGangs, and their gang resources unless all pods were once unbound.
 pub fn gangs_stay(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let (before, after) = (history.before(change.index), history.end());
@@ -113,8 +112,7 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
     violations
 }
 
-/// Requires that replacement pods are in the same PodGang. If the gang had a bound pod at all times, they
-/// must also be in the same gang resource.
+/// Requires replacements in the same PodGang; in the same gang resource if a pod was bound at all times.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);

@@ -69,8 +69,7 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Requires that the lowest old replica is updated first. Exceptions are a replica that is down, and one that
-/// was being updated when the templates changed again.
+/// Requires that the lowest old replica is updated first, unless one is down or was already being updated.
 pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {

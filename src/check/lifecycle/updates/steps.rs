@@ -49,8 +49,7 @@ pub fn one_step_at_a_time(history: &History, set: &str) -> Ruling {
     all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
 }
 
-/// Requires that the minimum of units stays up during an update. If all units are needed, all but one must
-/// stay up (UPD-30).
+/// Requires that the minimum of units stays up; if all are needed, all but one (UPD-30).
 pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let units = &step.units;

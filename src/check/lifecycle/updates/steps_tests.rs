@@ -34,7 +34,6 @@ fn a_step_waits_until_the_step_before_is_complete() {
     assert_eq!(minimum_stays(&two, "w"), Ok(()), "two of four stay, and one is needed");
 }
 
-/// The clique of the scaling group starts after one pod of the standalone clique is Ready.
 #[test]
 fn a_step_waits_until_parent_cliques_are_ready() {
     let in_order = || {
