@@ -1,5 +1,4 @@
-//! `dev behaviour`: publishes the answers of `observe`. It writes a folder per scheduler and version, with
-//! the document and the excerpts of histories, and one page of all folders.
+//! `dev behaviour`: publishes the answers of `observe`: a folder per scheduler and version, and one page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -20,9 +19,7 @@ use crate::observe::write_history;
 use crate::{Failure, output};
 
 const DOCUMENT: &str = "behaviour.json";
-/// In the folder of the results.
 const PAGE: &str = "behaviour.md";
-/// In the folder of the results.
 const COLUMNS: &str = "behaviour";
 /// Bytes of the files of all columns.
 const MOST: u64 = 3_000_000;
@@ -93,7 +90,7 @@ fn publish_column(from: &Path, mut column: Behaviour, to: &Path, is_first: bool)
         for cell in &mut question.cells {
             cell.histories = publish_cell(from, observation, cell, to)?;
             if cell.outcome == Outcome::Varies {
-                // It is the reason of a lost round, not the cause.
+                // The reason is about a lost round, not about the variation.
                 cell.reason = None;
             }
         }
@@ -108,7 +105,6 @@ fn publish_column(from: &Path, mut column: Behaviour, to: &Path, is_first: bool)
     Ok(home::write(&to.join(DOCUMENT), text)?)
 }
 
-/// One excerpt for each answer that the table shows.
 fn publish_cell(
     from: &Path,
     observation: &Observation,
@@ -149,7 +145,6 @@ fn has_answer(cell: &Cell) -> bool {
     matches!(cell.outcome, Outcome::Answered | Outcome::Varies)
 }
 
-/// Empty if there is no answer.
 fn word(answered: &Answered) -> String {
     answered.as_ref().map_or_else(|_| String::new(), |answer| answer.word.to_owned())
 }

@@ -9,7 +9,7 @@ use super::*;
 
 const ID: &str = "waits/too-few-pods-on-pods";
 
-/// Its pods report this reason; nothing if it is empty.
+/// The pod reports this reason; an empty reason means no condition.
 fn recorded(reason: &str) -> History {
     let conditions = match reason {
         "" => json!([]),

@@ -51,8 +51,7 @@ impl CaseFilter {
     }
 }
 
-/// Suggests the closest clause for a word that starts with a capital letter, because only ids of clauses do.
-/// Otherwise suggests the closest case.
+/// Suggests the closest clause for a word that starts with a capital letter, and else the closest case.
 fn unknown_word(word: &str) -> Failure {
     if !word.starts_with(|letter: char| letter.is_ascii_uppercase()) {
         return unknown::case(word);

@@ -1,6 +1,5 @@
-//! `clean`: removes what killed runs left behind, on this machine or in a cluster. On this machine, it keeps
-//! everything that a live process uses. In a cluster, it cannot know whether a run has ended. So it removes
-//! the objects of all runs, or of the run that `--run` selects.
+//! `clean`: removes what killed runs left. On this machine, it keeps what a live process uses. In a cluster,
+//! it cannot know whether a run has ended, so it removes the objects of all runs, or of `--run`.
 
 use conformance_cluster::access::Access;
 use conformance_cluster::kind;

@@ -1,8 +1,6 @@
-//! `cluster create|delete|list`: a cluster that outlives the command, for a quick development loop.
-//!
-//! `create` starts a supervisor process (`__supervise`). The supervisor starts the cluster, writes
-//! `cluster.json` into the cluster's folder when it is ready, and owns it until `delete` stops it. The
-//! cluster's processes end with their supervisor, as they end with any run.
+//! `cluster create|delete|list`: a cluster that outlives the command. `create` starts a supervisor process
+//! (`__supervise`), which starts the cluster, writes `cluster.json` when the cluster is ready, and owns it
+//! until `delete`. The cluster's processes end with their supervisor.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;

@@ -48,7 +48,6 @@ struct Document<'a> {
     cases: Vec<CaseFigure<'a>>,
 }
 
-/// Counts the case results below the folders, prints the figures and writes them as JSON.
 pub(crate) fn count(args: &FalseFailuresArgs) -> Result<Exit, Failure> {
     let (mut all, mut left_out, mut folders) = (Vec::new(), Vec::new(), BTreeMap::new());
     for folder in &args.folders {

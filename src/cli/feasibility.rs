@@ -17,7 +17,6 @@ use super::args::FeasibilityArgs;
 use super::request::Request;
 use super::{Failure, output, run};
 
-/// Folder for the manifests and nodes of disagreements.
 const FOLDER: &str = "disagreements";
 
 pub(crate) async fn feasibility(
@@ -44,8 +43,7 @@ pub(crate) async fn feasibility(
     Ok(if found.is_empty() { exit } else { exit.max(Exit::NotConformant) })
 }
 
-/// Returns the disagreements by the id of the pair. The check may disagree with a scheduler, or with whether
-/// the pair was generated to fit.
+/// Returns the disagreements of the check with a scheduler or with the generator, by the id of the pair.
 fn disagreements<'a>(pairs: &'a [Judged], targets: &[TargetReport]) -> BTreeMap<&'a str, Vec<String>> {
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for pair in pairs {

@@ -1,5 +1,4 @@
-//! `workload DIR`: judges every manifest of a folder, and prints a table. Each manifest has a report in a
-//! folder of its own.
+//! `workload DIR`: judges every manifest of a folder, each with its own report, and prints a table.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -124,8 +123,7 @@ async fn one(
     Ok((Outcome::Judged(exit, clauses(&report, exit)), ends_early && exit == Exit::NotConformant))
 }
 
-/// Returns the YAML files of a folder, sorted by name, without those of subfolders. A file of Nodes that
-/// `--nodes` names is not a manifest.
+/// Returns the YAML files directly in a folder, sorted, without the file of Nodes that `--nodes` names.
 fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
     let nodes = nodes.and_then(|file| std::fs::canonicalize(file).ok());
     let is_nodes = |path: &Path| nodes.is_some() && std::fs::canonicalize(path).ok() == nodes;
@@ -146,8 +144,7 @@ fn manifests(folder: &Path, nodes: Option<&str>) -> Result<Vec<PathBuf>, Failure
     Ok(found)
 }
 
-/// Returns the report's folder for each manifest: the file name without its extension. If two names would be
-/// equal, both keep the extension.
+/// Returns each manifest's report folder: the file name without extension, unless two would be equal.
 fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     let mut folders = Vec::new();
     for path in manifests {
@@ -158,8 +155,7 @@ fn report_folders(manifests: &[PathBuf]) -> Vec<&OsStr> {
     folders
 }
 
-/// Lists the clauses that decided the exit code. If the run passed, lists the clauses that it could not
-/// judge. Names the targets if there are several.
+/// Lists the clauses that decided the exit code or, after a pass, those that were not judged.
 fn clauses(report: &Report, exit: Exit) -> String {
     let mut found = Vec::new();
     for target in &report.targets {

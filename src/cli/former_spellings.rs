@@ -147,7 +147,6 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// Adds the arguments that the subcommand requires.
     fn completed(line: &str) -> Vec<String> {
         let required: &[(&str, &str, &str)] = &[
             ("dev soak", "--runs", "--runs=2"),

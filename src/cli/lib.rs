@@ -286,8 +286,7 @@ fn finishing(reason: &str, running: usize) -> String {
     format!("{reason}: {finishing}; press Ctrl-C again to kill")
 }
 
-/// Returns the specification of the cluster. Builds the schedulers that are given as checkouts or as other
-/// versions.
+/// Returns the specification of the cluster, and builds schedulers that are given as checkouts or versions.
 async fn cluster_spec(
     kubernetes: Kubernetes,
     programs: &ProgramRequest,
@@ -355,8 +354,7 @@ async fn replaced(
     Ok(Some((old.kubernetes, toolbox)))
 }
 
-/// Returns the given files: those that replace components, and those that replace programs in this
-/// executable.
+/// Returns the files that replace components, and those that replace programs in this executable.
 fn overrides(programs: &ProgramRequest) -> Result<(Overrides, GivenParts), Failure> {
     let mut files: BTreeMap<_, _> = programs.files.iter().cloned().collect();
     let mut part = |name: &str| match files.remove(name) {
@@ -404,7 +402,6 @@ fn this_program() -> Result<PathBuf, Failure> {
         .map_err(|e| Failure::Infrastructure(format!("cannot find the path of this program: {e}")))
 }
 
-/// Concurrent runs have different ids.
 fn run_id() -> String {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     // One process may start several runs within a second.

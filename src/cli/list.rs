@@ -1,5 +1,3 @@
-//! `list`: lists the cases and the clauses they decide, as a table or as JSON.
-
 use comfy_table::{ContentArrangement, Table, presets};
 use conformance_contract::clauses::{self, Tier};
 use conformance_contract::target;

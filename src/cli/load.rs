@@ -50,15 +50,13 @@ fn one_target(backend: &str, targets: Vec<Target>, preempts: bool) -> Result<Tar
     }
 }
 
-/// Returns the figures of a load test as lines of text. The limits in them are those of the reference
-/// operator and the suite.
+/// Returns the figures of a load test as text, with the limits of the reference operator and the suite.
 pub(crate) fn lines(report: &Report) -> Vec<String> {
     let cases = report.targets.iter().flat_map(|target| target.cases.iter().map(move |case| (target, case)));
     let measured = cases.filter(|(_, case)| !case.figures.is_empty());
     measured.flat_map(|(target, case)| of_case(&target.title(), case)).collect()
 }
 
-/// Returns a title and a line per figure.
 fn of_case(target: &str, case: &CaseResult) -> Vec<String> {
     let figures = Figures(&case.figures);
     if case.figures.contains_key("preemptionSeconds") {

@@ -1,4 +1,4 @@
-//! Measured time, memory and disk, for `doctor` and the start of a run. `docs/requirements.md` is generated from the same figures.
+//! Measured time, memory and disk, for `doctor`, the start of a run, and `docs/requirements.md`.
 
 use conformance_install::memory;
 use conformance_programs::{available_memory, home};

@@ -1,6 +1,5 @@
 //! `dev mutants`: runs the suite on clusters that are broken on purpose, and reports whether it detects the
-//! defects. Mutants of kubelets run with `--provider kind`, one at a time, each in its own cluster. Other
-//! mutants run on local processes, several at a time.
+//! defects. Kubelet mutants run on kind one at a time, the others on local processes, several at a time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,7 +30,6 @@ use super::provider::{self, KindOptions};
 use super::request::ProgramRequest;
 use super::{Failure, given, programs, run, run_id, unknown};
 
-/// File in the folder of the mutant's report.
 const RESULT_FILE: &str = "outcome.json";
 
 impl From<TableError> for Failure {

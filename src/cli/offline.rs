@@ -1,5 +1,4 @@
-//! `programs.offline`: fails before anything starts if a program would be built, or a file of a module
-//! downloaded.
+//! `programs.offline`: fails before anything starts if a program must be built or downloaded.
 
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_programs::ProgramError;

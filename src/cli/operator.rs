@@ -9,8 +9,7 @@ use conformance_report::{Implementation, ImplementationFile};
 use super::request::{OperatorRequest, OperatorSource};
 use super::{Failure, output};
 
-/// Opens the operator's description without building the operator. Returns `None` for the reference operator
-/// and for an operator that already runs.
+/// Opens the operator's description without building. `None`: the reference operator, or one already running.
 pub(crate) async fn opened(
     source: &OperatorSource,
     declaration: Option<&Path>,
@@ -26,8 +25,7 @@ pub(crate) async fn opened(
     }
 }
 
-/// Opens the operator that an upgrade replaces. Returns `None` for the reference operator. The declaration
-/// does not matter, because this operator is not under test.
+/// Opens the operator that an upgrade replaces (`None`: the reference operator), which is not under test.
 pub(crate) async fn replaced(source: &OperatorSource) -> Result<Option<Opened>, Failure> {
     opened(source, None).await.map_err(|failure| match failure {
         Failure::Usage(text) => Failure::Usage(format!("--upgrade-from: {text}")),
@@ -49,8 +47,7 @@ pub(crate) fn targets(opened: &Opened, targets: Vec<Target>, is_all: bool) -> Re
     Ok(present.into_iter().map(|target| opened.declared(target)).collect())
 }
 
-/// Returns the targets in the gang scopes that the operator's description names. Other targets are left out,
-/// and a message reports that. It is an error if no target is left.
+/// Returns the targets in the description's gang scopes, and reports the others. An error if none is left.
 pub(crate) fn in_its_scopes(opened: &Opened, targets: Vec<Target>) -> Result<Vec<Target>, Failure> {
     let (named, others) = opened.by_scope(targets);
     for scope in others.iter().filter_map(|target| target.scope()) {

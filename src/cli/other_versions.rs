@@ -1,5 +1,4 @@
-//! Programs of other published versions than the pinned ones: those of `--component NAME=version:V`, and those
-//! of a preview of Kubernetes.
+//! Programs in other versions than the pinned ones: `--component NAME=version:V` and Kubernetes previews.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,7 +51,6 @@ pub(crate) async fn overrides(
     Ok(overrides)
 }
 
-/// Returns the versions that the user selected, and those of a preview.
 fn not_default(programs: &ProgramRequest, kubernetes: Kubernetes) -> Vec<SelectedVersion> {
     let mut versions = programs.versions.clone();
     versions.extend(of_preview(kubernetes).into_iter().filter(|one| !programs.replaces(one.name())));

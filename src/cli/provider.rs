@@ -1,5 +1,3 @@
-//! Chooses the cluster of a run: local processes, kind, or an existing cluster.
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -59,7 +57,6 @@ pub(crate) async fn origin(
     Ok((origin, programs))
 }
 
-/// Accesses the user's cluster by a kubeconfig, or by the service account in a pod of that cluster.
 pub(crate) async fn access(kubeconfig: &KubeconfigSource) -> Result<Access, Failure> {
     if kubeconfig.is_given() {
         readable(kubeconfig).await?;
@@ -173,7 +170,6 @@ fn operator_by_chart<'a>(spec: &'a ClusterSpec, init: Option<&'a Path>) -> Optio
     Some(OperatorByChart { operator, chart: operator.chart()?, init })
 }
 
-/// Prepares a kind cluster and builds the missing images.
 pub(crate) async fn kind(
     programs: &ProgramRequest,
     options: KindOptions<'_>,

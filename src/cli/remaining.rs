@@ -7,8 +7,7 @@ use conformance_run::suites;
 
 /// CPU seconds of a build whose usual duration is unknown.
 const UNMEASURED_BUILD: f64 = 80.0;
-/// The estimate counts this many additional seconds of builds at the usual speed. Without these seconds, a
-/// short first build would distort the estimate.
+/// Additional seconds at the usual speed, so that a short first build does not distort the estimate.
 const PRIOR: f64 = 30.0;
 /// The share of the cases that must have ended before the remaining time is estimated.
 const MIN_SHARE: f64 = 0.1;
@@ -83,8 +82,7 @@ impl Cases {
         self.ended += usual(id);
     }
 
-    /// Removes a case that is not run. Such a case takes no time, so it shows nothing about the speed of
-    /// other cases.
+    /// Removes a case that is not run: it takes no time, so it shows nothing about the speed of others.
     pub(crate) fn left_out(&mut self, id: &str) {
         self.all -= usual(id);
     }

@@ -1,5 +1,3 @@
-//! `replay`: checks a saved history again, without a cluster.
-
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;

@@ -1,9 +1,5 @@
-//! `report`: works with existing reports.
-//!
-//! `compact`, `check` and `results` are in [`super::results`].
-//!
-//! [`conformance_report::merge`] decides which reports can be merged. A merged report refers to the artifacts
-//! of its sources, which stay in their folders.
+//! `report`: works with existing reports. `compact`, `check` and `results` are in [`super::results`]. A
+//! merged report refers to the artifacts of its sources, which stay in their folders.
 
 use std::path::{Component, Path, PathBuf};
 

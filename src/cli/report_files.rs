@@ -10,15 +10,13 @@ use conformance_run::interruption::Interruption;
 use super::request::{Cases, Request};
 use super::{Failure, load, output};
 
-/// Prints the report and writes its files. In a GitHub workflow, also prints annotations. If `quiet`, prints
-/// only failures, errors and results.
+/// Prints the report and writes its files. `quiet` prints only failures, errors and results.
 pub(crate) fn write(folder: &Path, report: &Report, quiet: bool) -> Result<(), Failure> {
     print(report, quiet);
     store(folder, report)
 }
 
-/// Like [`write()`], but leaves out the page if the run is interrupted before the page is rendered. Then
-/// prints the command that renders it.
+/// Like [`write()`], but an interrupted run prints the command that renders the page instead.
 pub(crate) async fn write_unless_interrupted(
     folder: &Path,
     report: &Report,
@@ -40,9 +38,8 @@ pub(crate) async fn write_unless_interrupted(
     Ok(())
 }
 
-/// Renders the page, or returns `None` after an interruption. Rendering the histories of a whole run takes
-/// longer than an interrupted run may take, and cannot be cancelled. The thread of an abandoned page ends
-/// with the program.
+/// Renders the page, or returns `None` after an interruption: rendering takes longer than an interrupted run
+/// may take, and cannot be cancelled. The thread of an abandoned page ends with the program.
 async fn rendered_unless_interrupted(
     folder: &Path,
     report: &Report,
@@ -62,7 +59,6 @@ async fn rendered_unless_interrupted(
     page.map(Some).map_err(Failure::Infrastructure)
 }
 
-/// Prints a report, even if it cannot be written.
 fn print(report: &Report, quiet: bool) {
     output::data(&if quiet { report::brief_terminal(report) } else { report::terminal(report) });
     load::lines(report).iter().for_each(|line| output::data(line));

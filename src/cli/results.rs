@@ -1,7 +1,6 @@
-//! `report compact`, `report check` and `report results`: the published results in `results/`.
-//!
-//! A compact report is built from full reports, and checked against them. The tables of `results/README.md`
-//! and README.md follow from the compact reports alone.
+//! `report compact`, `report check` and `report results`: the published results in `results/`. A compact
+//! report is built from full reports and checked against them. The tables follow from the compact reports
+//! alone.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +26,6 @@ pub(crate) fn compact(args: &CompactArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Checks a compact report. Its verdicts do not affect the exit code.
 pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let file = args.file.display();
     let compact = report::read_compact(&args.file).map_err(usage)?;
@@ -41,7 +39,6 @@ pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(Exit::Conformant)
 }
 
-/// Writes the pages that are out of date, or fails if `--check` is given.
 pub(crate) fn write(args: &ResultsArgs) -> Result<Exit, Failure> {
     let published = report::read_published(&args.folder).map_err(usage)?;
     let readme = std::fs::read_to_string(&args.readme)

@@ -1,5 +1,4 @@
-//! Selects cases and targets by their names. An unknown name is a usage error that suggests the closest
-//! match.
+//! Selects cases and targets by name. An unknown name is a usage error that suggests the closest match.
 
 use conformance_contract::clauses::{CLAUSES, EXTERNAL, Feature, Workload, clause};
 use conformance_contract::external_scheduler::DECLARABLE;
@@ -185,8 +184,7 @@ pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     of_scope.map(|target| target.kubernetes()).unwrap_or_default()
 }
 
-/// Like [`targets`], but also accepts `external:NAME`, with the features that this external scheduler
-/// declares.
+/// Like [`targets`], but also accepts `external:NAME`, which declares these features.
 pub(crate) fn targets_declaring(
     backend: &str,
     scope: Option<&str>,

@@ -1,5 +1,3 @@
-//! `completions` and `man`: completion scripts and manual pages, generated from `args`.
-
 use std::path::Path;
 
 use clap::CommandFactory;

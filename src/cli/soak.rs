@@ -47,8 +47,7 @@ impl Done {
     }
 }
 
-/// Repeats the run until the folder has as many complete runs as wanted, including those of earlier starts.
-/// Prints the cases that did not always pass.
+/// Repeats the run until the folder has `--runs` complete runs. Prints the cases that did not always pass.
 pub(crate) async fn soak(args: SoakArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
     let wanted: usize = args.runs.get();
     let request = Request::of_soak(args)?;
@@ -102,7 +101,6 @@ fn unusable(folder: &Path) -> impl Fn(std::io::Error) -> Failure + '_ {
     move |error| Failure::Infrastructure(format!("{}: {error}", folder.display()))
 }
 
-/// Returns the folders with a complete report.
 fn done(folder: &Path) -> Vec<Done> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();

@@ -9,7 +9,6 @@ fn verb(line: &str) -> Verb {
     Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}")).verb
 }
 
-/// Parses a command line without quotes.
 pub(crate) fn request(line: &str) -> Result<Request, Failure> {
     match verb(line) {
         Verb::Run(args) => Request::of_run(*args),

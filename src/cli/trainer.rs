@@ -9,7 +9,6 @@ use conformance_report::Implementation;
 use super::Failure;
 use super::request::{ProgramRequest, TrainerSource};
 
-/// Finds the trainer in a folder, or builds it from a checkout.
 pub(crate) async fn given(
     programs: &ProgramRequest,
     progress: &dyn Progress,

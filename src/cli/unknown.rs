@@ -1,11 +1,8 @@
-//! Errors for unknown names. They suggest the closest match.
-
 use conformance_contract::renamed_cases;
 use conformance_run::suites;
 
 use super::Failure;
 
-/// Suggests the current id if the word is a former id.
 pub(crate) fn case(word: &str) -> Failure {
     let current = renamed_cases::current(word);
     if current != word {

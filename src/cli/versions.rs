@@ -1,5 +1,4 @@
-//! `dev versions`: lists the pinned version of each Go module, and the newer releases that a module proxy
-//! serves.
+//! `dev versions`: lists the pinned version of each Go module, and newer releases on a module proxy.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_install::catalogue::catalogue;
@@ -13,7 +12,6 @@ use super::output::{self, Console};
 /// Maximum number of newer releases in a row.
 const MOST: usize = 6;
 
-/// A pinned version of a module. Kubernetes is pinned once per minor version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Pin {
     /// Folder below `components/`.
@@ -46,7 +44,6 @@ pub(crate) async fn versions() -> Result<Exit, Failure> {
     Err(Failure::Infrastructure(unknown.join("\n")))
 }
 
-/// Returns the pinned modules in the order of builds.
 fn pins() -> Vec<Pin> {
     let mut pins = Vec::new();
     for component in Kubernetes::ALL.into_iter().flat_map(catalogue) {

@@ -1,5 +1,3 @@
-//! The configuration file, and single fields of it.
-
 use std::path::PathBuf;
 
 use clap::Args;

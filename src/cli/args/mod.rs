@@ -1,5 +1,4 @@
-//! The command line as clap parses it. Each file has the arguments of related subcommands. The subcommands
-//! check the meaning of the values.
+//! The command line as clap parses it. The subcommands check the meaning of the values.
 
 mod config;
 mod mutate;

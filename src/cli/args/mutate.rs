@@ -1,5 +1,3 @@
-//! The arguments of `dev mutate`.
-
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 

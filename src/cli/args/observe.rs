@@ -1,5 +1,3 @@
-//! The arguments of `observe`, and of `dev behaviour`, which publishes its answers.
-
 use std::path::PathBuf;
 
 use clap::Args;

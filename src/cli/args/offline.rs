@@ -1,5 +1,4 @@
-//! The arguments of the subcommands that need no cluster: `list`, `contract`, `replay`, `completions` and
-//! `man`.
+//! The arguments of the subcommands that need no cluster.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! The arguments of `cluster` and `clean`, which start and remove clusters, and of `dev`, for developers of
-//! the suite.
+//! The arguments of `cluster` and `clean`, and of `dev`, for developers of the suite.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,3 @@
-//! The arguments of `report`.
-
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};

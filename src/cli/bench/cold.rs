@@ -102,7 +102,6 @@ async fn run_steps(
 }
 
 impl Step {
-    /// Runs the step with caches in `folder`, which are empty at first.
     async fn run(&self, dir: &Path, folder: &Path) -> Result<Took, Failure> {
         let target = folder.join("target");
         let suite = target.join("debug/grove-conformance");

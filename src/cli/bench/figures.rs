@@ -1,5 +1,4 @@
-//! Measures the suite and the reference operator. The figures are the start of a control plane, the time
-//! until a small gang is bound, the operator's throughput, and memory.
+//! Measures the suite and the reference operator: control-plane start, gang latency, throughput, memory.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,5 @@
-//! `dev bench`: figures that users ask for, measured on this machine.
-//!
-//! [`figures`] measures with the watches that cases use, on control planes of its own, with a real API
-//! server, a real scheduler and simulated nodes.
+//! `dev bench`: figures that users ask for, measured on this machine. [`figures`] uses the watches of cases,
+//! on control planes of its own with a real API server, a real scheduler and simulated nodes.
 
 mod calibration;
 mod cold;

@@ -45,7 +45,6 @@ pub(super) async fn stop(cluster: Arc<LocalCluster>, test_cluster: TestCluster) 
     Ok(())
 }
 
-/// Starts a cluster with [`NODES`] nodes of 8 GPUs each.
 pub(super) async fn start_with_nodes(
     spec: &ClusterSpec,
     programs: Programs,

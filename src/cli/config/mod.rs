@@ -1,5 +1,4 @@
-//! The configuration file of a run: `-f conformance.yaml`. Options override `--set`, and `--set` overrides
-//! the file.
+//! The configuration file of a run: `-f conformance.yaml`. `--set` overrides it, and options override both.
 
 mod fields;
 mod variables;
@@ -55,7 +54,6 @@ fn of_text(text: &str, fields: &Fields) -> Result<RunOptions, String> {
     read(document)
 }
 
-/// An error names the field.
 fn read(document: Value) -> Result<RunOptions, String> {
     serde_path_to_error::deserialize(document).map_err(|error| {
         let path = error.path().to_string();

@@ -145,7 +145,6 @@ fn the_published_schema_is_up_to_date() {
     );
 }
 
-/// Returns all fields, as `section.field`.
 fn fields() -> Vec<String> {
     let sections = schemars::schema_for!(RunOptions).to_value();
     let sections: Vec<_> = sections["properties"].as_object().unwrap().keys().cloned().collect();

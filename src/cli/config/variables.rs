@@ -1,5 +1,4 @@
-//! Rejects environment variables with the suite's prefix that are not in the table, because they would have
-//! no effect.
+//! Rejects unknown environment variables with the suite's prefix, because they would have no effect.
 
 use crate::{Failure, unknown};
 

@@ -1,9 +1,7 @@
 //! `job`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the pods' logs,
-//! fetches and merges their reports, and removes what it created. [`pod_args`] derives the arguments of each
-//! pod.
-//!
-//! A pod runs `run` as usual. `request` derives its share of the cases from its index in the Job, and
-//! `publish` stores its report in ConfigMaps.
+//! fetches and merges their reports, and removes what it created. [`pod_args`] derives the pods' arguments.
+//! In a pod, `request` derives the share of the cases from the pod's index, and `publish` stores the report
+//! in ConfigMaps.
 
 mod pod_args;
 
@@ -29,7 +27,6 @@ use super::report_files::{command, write};
 use super::request::{JobRequest, Request};
 use super::{Failure, provider, run, run_id};
 
-/// The pods' reports, in the folder of the merged report.
 const SHARDS: &str = "shards";
 
 /// Runs the Job. Wrong options and missing permissions are reported before anything is created.
@@ -112,7 +109,6 @@ impl Follower for PodLogs {
     }
 }
 
-/// Implements `report fetch`.
 pub(crate) async fn fetch(args: &FetchArgs) -> Result<Exit, Failure> {
     let kubeconfig = KubeconfigSource { file: args.kubeconfig.clone(), context: args.context.clone() };
     provider::readable(&kubeconfig).await?;

@@ -1,7 +1,6 @@
-//! `dev mutate`: measures the suite with mutations of the reference operator that a program chose.
-//!
-//! `operator` is a control plane on which mutations run, and `samples` the folders with the results.
-//! `conformance-mutation` finds the mutations, and decides how each is tried.
+//! `dev mutate`: measures the suite with machine-made mutations of the reference operator. `operator` is a
+//! control plane on which mutations run, `samples` has the results. `conformance-mutation` finds the
+//! mutations, and decides how each is tried.
 
 mod operator;
 mod samples;
@@ -79,7 +78,7 @@ fn copy_of(folder: &Path) -> PathBuf {
 
 struct BuiltOperator {
     built: Built,
-    /// Their digest.
+    /// The digest of the operator's sources.
     sources: String,
 }
 

@@ -29,7 +29,7 @@ use crate::output::{self, Console};
 use crate::request::ProgramRequest;
 use crate::{Failure, cluster_spec, programs, run, run_id};
 
-/// Its value differs for each recording, so that the operator restarts.
+/// The variable's value differs for each recording, so that the operator restarts.
 const RECORDING_VARIABLE: &str = "GROVE_MUTATION_RECORDING";
 
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub(super) struct TriedCase {
 
 type Variables = Vec<(String, String)>;
 
-/// Longer than any operator needs that becomes ready at all.
+/// An operator that becomes ready at all needs less time.
 const READY: Duration = Duration::from_secs(20);
 
 pub(super) struct MutatedOperator {
@@ -51,7 +51,7 @@ pub(super) struct MutatedOperator {
     target: Target,
     environment: Mutex<Option<Arc<Environment>>>,
     variables: Mutex<Variables>,
-    /// Of the cases that run now. Replaced when they are cancelled.
+    /// Cancels the running cases. Replaced when they are cancelled.
     cancellation: Mutex<Cancellation>,
     /// Dedicated cases run one at a time, and so do the restarts before them.
     dedicated: Arc<tokio::sync::Mutex<()>>,
@@ -65,7 +65,7 @@ fn unusable(error: &dyn std::fmt::Display) -> Unusable {
 }
 
 impl MutatedOperator {
-    /// One for each control plane that was asked for, or as many as the memory allows.
+    /// As many control planes as requested, or as the memory allows.
     pub(super) async fn prepare(
         folder: &Path,
         args: &MutateSuiteArgs,
@@ -149,7 +149,7 @@ impl MutatedOperator {
     }
 
     async fn record(&self, tried: &TriedCase) -> Result<bool, Unusable> {
-        // The operator that ran before has the old file open.
+        // The previous operator has the old file open.
         let _ = std::fs::remove_file(&self.sites);
         let recording = self.recordings.fetch_add(1, Ordering::Relaxed).to_string();
         let sites = self.sites.display().to_string();
@@ -197,7 +197,7 @@ fn limited_by_memory(wanted: usize, schedulers: usize) -> usize {
     wanted.min(fit)
 }
 
-/// Not if the operator already runs with these variables. Returns whether it is ready.
+/// Restarts the operator with these variables, unless it already has them. Returns whether it is ready.
 async fn switch(
     environment: &Environment,
     isolation: Isolation,
@@ -217,7 +217,6 @@ async fn switch(
 }
 
 enum Executed {
-    /// The operator did not start.
     NoOperator,
     /// The case was cancelled, or exceeded its limit.
     Cancelled,
@@ -259,7 +258,7 @@ impl Execution {
     }
 }
 
-/// In a task of its own, because a check blocks its task.
+/// Runs in a task of its own, because a check blocks its task.
 async fn spawned(execution: Execution) -> Result<Executed, Unusable> {
     tokio::spawn(execution.run()).await.map_err(|error| unusable(&error))?
 }
@@ -307,7 +306,8 @@ impl Subject for MutatedOperator {
             let executed = tokio::select! {
                 biased;
                 ended = &mut running => ended.map_err(|error| unusable(&error))??,
-                // Its driver repairs the control plane meanwhile, and the next dedicated case waits for that.
+                // The driver of the cancelled case repairs the control plane; the next dedicated case waits
+                // for it.
                 () = cancellation.requested(), if is_dedicated => Executed::Cancelled,
             };
             Ok(end_of(&id, executed))

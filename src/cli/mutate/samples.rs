@@ -24,7 +24,7 @@ pub(super) struct RecordedSample {
     pub seed: String,
     /// The digest of the built operator.
     pub operator: String,
-    /// The digest of its sources.
+    /// The digest of the operator's sources.
     pub sources: String,
     pub mutations: Vec<String>,
 }
@@ -33,7 +33,7 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> Failure {
     move |error| Failure::Usage(format!("{}: {error}", path.display()))
 }
 
-/// Shards and earlier runs have files of their own. A case counts once, and only for these sources.
+/// Each shard and each earlier run has its own file. A case counts once, and only for these sources.
 pub(super) fn recorded_baseline(folder: &Path, sources: &str) -> Result<Vec<BaselineCase>, Failure> {
     let mut cases: Vec<BaselineCase> = lines(folder, "baseline")?;
     cases.retain(|case| case.operator == sources);
@@ -76,7 +76,6 @@ impl SampleFolder {
         Ok(entries(&folder.join(SAMPLES))?.into_iter().map(Self).collect())
     }
 
-    /// The folder with the build and the baseline.
     pub(super) fn root(&self) -> Result<PathBuf, Failure> {
         let path = std::path::absolute(&self.0).map_err(failed(&self.0))?;
         Ok(path.ancestors().nth(2).unwrap_or(&path).to_owned())
@@ -123,8 +122,7 @@ impl SampleFolder {
         serde_json::from_str(&text).map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))
     }
 
-    /// The result of each mutation, of all shards and runs: a kill, a trivial trial, or the trial on the most
-    /// cases.
+    /// The result of each mutation: a kill, a trivial trial, or the trial on the most cases.
     pub(super) fn trials(&self) -> Result<Vec<Trial>, Failure> {
         let mut trials: Vec<Trial> = lines(&self.0, "results")?;
         trials.sort_by_key(|trial| (trial.number, trial.verdict, Reverse(trial.cases)));

@@ -1,6 +1,5 @@
-//! `observe`: asks schedulers the questions of the observations, prints the answers as a table, and writes
-//! `behaviour.json` and a page with the histories. An answer never changes the exit code, unless
-//! `--fail-on-change` compares it with an earlier one.
+//! `observe`: asks schedulers the questions of the observations, and writes a table, `behaviour.json` and a
+//! page. The exit code changes only if `--fail-on-change` finds another answer than an earlier one.
 
 mod page;
 mod table;
@@ -41,10 +40,9 @@ struct Questions {
     rounds: u32,
 }
 
-/// The number of the round, the answer, and the history.
 type Round = (u32, Answered, Option<Evidence>);
 
-/// By the position of the question and the target.
+/// Keyed by the position of the question, and the target.
 type Rounds = BTreeMap<(usize, Target), Vec<Round>>;
 
 pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>) -> Result<Exit, Failure> {
@@ -69,7 +67,7 @@ pub(crate) async fn observe(args: ObserveArgs, interruption: &Arc<Interruption>)
     output::data(&table::table(&document));
     let contradicted = contradicted_decisions(&document).map_err(|error| unexpected(&error))?;
     contradicted.iter().for_each(|line| output::data(line));
-    // Before the page, so that a page that cannot be rendered loses no answer.
+    // Write the document before the page: a page that cannot be rendered then loses no answer.
     write(&folder.join(DOCUMENT), document.write().map_err(|error| unexpected(&error))?)?;
     let page = in_place(|| answered(&page::answers(&document, contradicted), folder));
     write(&folder.join(PAGE), page.map_err(|error| unexpected(&error))?)?;
@@ -91,7 +89,7 @@ fn unexpected(error: &dyn std::fmt::Display) -> Failure {
     Failure::Infrastructure(error.to_string())
 }
 
-/// All observations, if there is no name. Slow ones and those about load need their option or their id.
+/// Without names, all observations except slow ones and those about load, which need their option or id.
 fn chosen(names: &[String], slow: bool, load: bool) -> Result<Vec<&'static Observation>, Failure> {
     for name in names {
         if !conformance_observe::all().any(|observation| observation.case.is_called(name)) {
@@ -189,7 +187,7 @@ async fn ask(
     rounds
 }
 
-/// A failure is printed, and changes no answer.
+/// Prints a failure, which changes no answer.
 fn keep(
     folder: &Path,
     observation: &Observation,

@@ -1,5 +1,3 @@
-//! The answers of `observe` for its page.
-
 use conformance_observe::{Behaviour, Cell, Outcome, Question};
 use conformance_page::{AnsweredQuestion, Answers, ShownAnswer};
 
@@ -39,7 +37,7 @@ fn shown(cell: &Cell) -> ShownAnswer {
             Outcome::DoesNotApply => "unsupported",
         },
         details: cell.reason.iter().cloned().chain(figures).chain(cell.notes.iter().cloned()).collect(),
-        // The first one has the shown answer.
+        // The first history shows the answer of the table.
         history: cell.histories.first().map(|evidence| evidence.file.clone()),
     }
 }

@@ -32,7 +32,6 @@ fn reasons(document: &Behaviour) -> String {
     for (question, cell) in document.cells() {
         if let Some(reason) = &cell.reason {
             let what = if cell.outcome == Outcome::DoesNotApply { "does not apply" } else { "no answer" };
-            // Writing to a String does not fail.
             let _ = writeln!(text, "{}, {}: {what}: {reason}", question.id, cell.backend);
         }
     }

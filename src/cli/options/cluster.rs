@@ -1,5 +1,3 @@
-//! Where a run's cluster comes from.
-
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -71,7 +69,6 @@ pub(crate) enum ProviderName {
 }
 
 impl ProviderName {
-    /// The name in reports.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Local => "local",

@@ -1,5 +1,3 @@
-//! How the cases are executed.
-
 use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Deserialize;

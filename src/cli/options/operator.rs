@@ -1,5 +1,3 @@
-//! The operator under test.
-
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,5 +1,3 @@
-//! What a run reads and writes in addition to its cluster.
-
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,5 +1,3 @@
-//! Where the programs of a cluster come from.
-
 use std::collections::BTreeMap;
 
 use clap::Args;

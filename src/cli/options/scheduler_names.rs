@@ -4,7 +4,6 @@ use conformance_contract::target::TARGETS;
 use conformance_install::schedulers::helm::Release;
 use conformance_install::schedulers::{self, sources};
 
-/// The help of `--backend`.
 pub(super) fn backend() -> String {
     let mut names: Vec<_> = TARGETS.iter().map(|target| target.name()).collect();
     names.dedup();
@@ -15,7 +14,6 @@ pub(super) fn backend() -> String {
     )
 }
 
-/// The help of `--component`.
 pub(super) fn component() -> String {
     let with_chart = schedulers::all().filter_map(Release::pinned);
     let charts: Vec<_> = with_chart.map(|release| release.scheduler.name()).collect();

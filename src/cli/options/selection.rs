@@ -1,5 +1,3 @@
-//! The cases that run.
-
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};

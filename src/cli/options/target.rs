@@ -1,5 +1,3 @@
-//! The backend or scheduler that is judged, and the version of Kubernetes.
-
 use clap::Args;
 use schemars::JsonSchema;
 use serde::Deserialize;

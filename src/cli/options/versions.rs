@@ -1,5 +1,3 @@
-//! The versions of Kubernetes that a run uses.
-
 use std::borrow::Cow;
 use std::sync::LazyLock;
 

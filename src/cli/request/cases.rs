@@ -1,5 +1,3 @@
-//! The cases of a run: the suite's, or a workload of another kind.
-
 use std::path::{Path, PathBuf};
 
 use conformance_contract::clauses::Workload;
@@ -49,8 +47,7 @@ pub(crate) struct GeneratedCases {
 
 /// Maximum length of a file's name in a case id, because object names contain the id.
 const MAX_NAME: usize = 24;
-/// The gang scope in which pairs near the limit run. In this scope, a PodGang is one unit with one topology
-/// constraint.
+/// The gang scope of pairs near the limit: a PodGang is one unit with one topology constraint.
 pub(super) const SCOPE_OF_PAIRS: &str = "PodGang";
 const MAX_NODES: u32 = 10_000;
 
@@ -87,8 +84,7 @@ pub(super) fn own_workload(
     Ok(Cases::OwnWorkload { file: file.to_owned(), nodes: source, case: accepted.case })
 }
 
-/// Reads a generated workload from `file`, or generates `count` workloads. The first has the seed `seed`, and
-/// each further one the next seed.
+/// Reads a generated workload, or generates `count` workloads with seeds from `seed` on.
 pub(super) fn generated(file: Option<&Path>, count: u64, seed: Option<u64>) -> Result<Cases, Failure> {
     let Some(file) = file else {
         let first = seed.unwrap_or(DEFAULT_SEED);

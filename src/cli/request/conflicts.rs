@@ -136,7 +136,6 @@ fn of_versions(request: &Request, name: &str) -> Option<String> {
     has_scope.then(|| "--kubernetes all runs every gang scope: omit --scope".into())
 }
 
-/// Returns the reason if options about the cluster contradict each other or the operator.
 fn of_cluster(request: &Request) -> Option<String> {
     let Request { subject, operator, cluster, .. } = request;
     let provider = cluster.provider;
@@ -196,7 +195,6 @@ fn of_cluster(request: &Request) -> Option<String> {
     }
 }
 
-/// Returns the reason if a selected program cannot run in the cluster.
 fn of_programs(request: &Request) -> Option<String> {
     let Request { subject, cluster, programs, .. } = request;
     if cluster.name.is_some()

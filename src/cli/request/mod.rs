@@ -50,11 +50,9 @@ pub(crate) struct Request {
 pub(crate) struct Subject {
     pub cases: Cases,
     pub backend: String,
-    /// The features that an external scheduler declares.
     pub features: Vec<String>,
     /// The gang scope. A workload that names a scope runs in that scope.
     pub scope: Option<String>,
-    /// The run uses one version after the other.
     pub versions: Vec<Kubernetes>,
 }
 
@@ -159,7 +157,6 @@ impl Request {
         Ok((request, job))
     }
 
-    /// `cases` returns what the run judges, and reads the files that it needs.
     fn new(
         options: RunOptions,
         cases: impl FnOnce(&RunOptions) -> Result<Cases, Failure>,

@@ -1,5 +1,3 @@
-//! The operator under test, and what an upgrade replaces.
-
 use std::path::PathBuf;
 
 use conformance_contract::kubernetes::Kubernetes;
@@ -21,7 +19,6 @@ pub(crate) struct OperatorRequest {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OperatorSource {
-    /// The reference operator, which this program contains.
     Reference,
     Existing,
     /// An operator that the harness starts: `upstream=DIR` or `exec:FILE`.

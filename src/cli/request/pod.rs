@@ -1,5 +1,3 @@
-//! The share of the cases that a pod of a Job runs.
-
 use conformance_cluster::suite::run_of_share;
 use conformance_report::Shard;
 

@@ -26,7 +26,6 @@ pub(crate) struct ProgramRequest {
     pub trainer: Option<TrainerSource>,
     /// Charts by the scheduler's `schedulerName`. `None` is the pinned chart.
     pub charts: Vec<(String, Option<String>)>,
-    /// Each configuration with its source.
     pub configurations: Vec<(Scheduler, String, SchedulerConfiguration)>,
     /// Pinned programs are neither built nor downloaded.
     pub offline: bool,
@@ -257,7 +256,6 @@ mod tests {
         ProgramRequest::with_kai(&options, Some("/kai".into())).map_err(|failure| failure.to_string())
     }
 
-    /// The words of a request result in the same request.
     #[rstest::rstest]
     #[case::file(&["etcd=/bin/true"], &["etcd=/bin/true", "kai-scheduler=/kai"])]
     #[case::checkout(&["vc-scheduler=src:../volcano"], &["kai-scheduler=/kai", "vc-scheduler=src:../volcano"])]

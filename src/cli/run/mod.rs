@@ -43,7 +43,6 @@ pub(crate) async fn run(request: &Request, interruption: &Arc<Interruption>) -> 
     finish(request, &report).await
 }
 
-/// Runs the cases and writes the report. Returns an error only before the first case.
 pub(crate) async fn judge(request: &Request, interruption: &Arc<Interruption>) -> Result<Report, Failure> {
     write_nodes(request)?;
     // `--hold-on-failure` implies `--fail-fast`.

@@ -1,5 +1,3 @@
-//! Runs a plan on one cluster: from the builds to the report and the end of the cluster.
-
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -99,8 +97,7 @@ impl Run<'_> {
         self.interruption.requested().await;
     }
 
-    /// Builds the programs and prepares the environment, without starting clusters. Also returns the duration
-    /// of the builds. Restricts the plan's targets to those that the operators have.
+    /// Builds the programs, and restricts the plan's targets to those of the operators. Starts no cluster.
     pub(super) async fn prepare(
         &self,
         kubernetes: Kubernetes,
@@ -199,8 +196,7 @@ async fn open_operators(plan: &mut RunPlan, request: &Request) -> Result<Operato
     Ok(Operators { tested, replaced, declared })
 }
 
-/// Rejects a provider that cannot start the operator. Local clusters start it as a process, and kind clusters
-/// from its chart.
+/// Rejects a provider that cannot start the operator: local starts a process, and kind a chart.
 fn check_provider_of(opened: &Opened, provider: ProviderName) -> Result<(), Failure> {
     let reason = match provider {
         ProviderName::Local => return Ok(()),
@@ -224,7 +220,6 @@ struct Built {
     init: Option<PathBuf>,
 }
 
-/// Builds the operators and programs, and completes the specification of the cluster.
 async fn build(
     kubernetes: Kubernetes,
     request: &Request,
@@ -331,8 +326,7 @@ fn default_concurrency(provider: ProviderName, processors: usize) -> usize {
     }
 }
 
-/// Whether more cases may run at once while CPUs are idle. Not if their number is given, or in a user's
-/// cluster.
+/// Whether more cases may run while CPUs are idle: not with a given number, or in a user's cluster.
 fn grows(request: &Request) -> bool {
     let Request { cluster, execution, .. } = request;
     let is_ours = cluster.provider != ProviderName::Existing && cluster.name.is_none();
@@ -354,7 +348,6 @@ pub(crate) async fn execute(
     Ok(report_document::report(environment, plan, results, clock, command()).await)
 }
 
-/// Ends the clusters and prints failures, which change no verdict.
 pub(crate) async fn close(environment: &Environment) {
     for error in environment.close().await {
         output::say(&format!("clean-up: {error}"));

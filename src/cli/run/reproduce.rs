@@ -1,5 +1,3 @@
-//! The command line that runs one case again in the same way.
-
 use std::path::Path;
 
 use conformance_contract::clauses::Workload;

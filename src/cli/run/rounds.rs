@@ -1,5 +1,4 @@
-//! Runs that need several control planes, one after the other. Each control plane is a round with its own
-//! folder and report. The reports are merged.
+//! Runs control planes one after the other, each with its own folder and report, and merges the reports.
 
 use conformance_contract::kubernetes::Kubernetes;
 use conformance_contract::target::Target;
@@ -40,8 +39,7 @@ impl Run<'_> {
         self.rounds(rounds, "versions of Kubernetes").await
     }
 
-    /// Runs the targets whose gangs the Job controller creates on one control plane, and the others on
-    /// another.
+    /// Runs targets whose gangs the Job controller creates on one control plane, and the others on another.
     pub(super) async fn train_jobs(&self, kubernetes: Kubernetes) -> Result<Report, Failure> {
         let plan = plan(kubernetes, self.request)?;
         let (by_job, others) = select::by_control_plane(plan.targets.clone());
