@@ -59,7 +59,6 @@ impl Access {
     }
 }
 
-/// Shown for example as `--kubeconfig admin.conf`.
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

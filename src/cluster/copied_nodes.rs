@@ -62,8 +62,7 @@ mod tests {
     use super::*;
     use crate::testing::api_server;
 
-    /// Returns a client of a server with two Nodes in two pages, and the log of its requests. The server has
-    /// ResourceSlices if `has_devices`.
+    /// A server with two Nodes in two pages, and the log of its requests.
     fn server(has_devices: bool, rejects: bool) -> (Client, Arc<Mutex<Vec<String>>>) {
         let requests = Arc::<Mutex<Vec<String>>>::default();
         let seen = requests.clone();

@@ -87,8 +87,7 @@ pub async fn dry_run(client: &Client, object: &Value) -> Result<(), kube::Error>
     client.request::<Value>(request).await.map(drop)
 }
 
-/// Whether the API server refused an object by its schema. Unlike the response of a webhook or a policy, this
-/// one does not depend on other objects.
+/// Whether the schema refused an object. Unlike a webhook, the schema does not depend on other objects.
 pub fn is_refused_by_schema(status: &Status) -> bool {
     matches!(status.code, 400 | 422) && !status.message.contains(" denied ")
 }

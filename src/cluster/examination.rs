@@ -16,11 +16,9 @@ use crate::access::reached;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
     pub rights: Vec<Right>,
-    /// The rights that the user lacks, as `VERB RESOURCE.GROUP`.
     pub missing_rights: Vec<String>,
     /// The reasons, apart from missing rights, why a run would refuse the cluster.
     pub problems: Vec<String>,
-    /// The cluster's own nodes with the label of the nodes to lease, sorted by name.
     pub nodes: Vec<FoundNode>,
 }
 

@@ -85,8 +85,7 @@ impl ExistingCluster {
         Ok(Self { node_pools, run: (run.0.to_owned(), run.1.to_owned()) })
     }
 
-    /// Checks that KWOK simulates the node: a pod with this `nodeName` must run. Creates and deletes
-    /// `namespace` for it.
+    /// Checks in a temporary `namespace` that KWOK simulates the node: a pod with this `nodeName` must run.
     pub async fn check_simulation(&self, namespace: &str, node: &str) -> Result<(), ClusterError> {
         let client = self.client();
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
@@ -139,7 +138,6 @@ impl ExistingCluster {
     }
 }
 
-/// Adds the rights to lease nodes, if the run leases nodes.
 pub(crate) fn rights_for(connection: &Connection, mut needed: Vec<Right>) -> Vec<Right> {
     if connection.leased_nodes.is_some() {
         needed.extend(["get", "patch"].map(|verb| Right {

@@ -1,5 +1,4 @@
-//! Finds the kubeconfig as kubectl does: a given file, or the merged files of `$KUBECONFIG`, or
-//! `~/.kube/config`.
+//! Finds the kubeconfig as kubectl does: a given file, `$KUBECONFIG` (merged), or `~/.kube/config`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -61,7 +60,6 @@ fn variable() -> Option<String> {
     (!files.is_empty()).then_some(files)
 }
 
-/// Shown for example as `--kubeconfig admin.conf` or `~/.kube/config --context dev`.
 impl fmt::Display for KubeconfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = self.options();

@@ -37,7 +37,6 @@ impl NodePools {
         }
     }
 
-    /// Returns the maximum number of nodes, or `None` if there is none.
     pub fn size(&self) -> Option<usize> {
         match self {
             Self::Simulated(_) => None,
@@ -45,7 +44,6 @@ impl NodePools {
         }
     }
 
-    /// Returns the number of GPUs of a node, or `None` if a case may choose it.
     pub fn gpus(&self) -> Option<u32> {
         match self {
             Self::Simulated(_) => None,
@@ -53,8 +51,7 @@ impl NodePools {
         }
     }
 
-    /// Returns the extended resource that replaces `pods` as the limit on nodes with kubelets. Each pod must
-    /// request one unit.
+    /// The extended resource that limits pods on nodes with kubelets. Each pod must request one unit.
     pub fn slots(&self) -> Option<&'static str> {
         match self {
             Self::Simulated(_) => None,

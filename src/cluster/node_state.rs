@@ -1,6 +1,5 @@
-//! Every field of a node that a case may change, and the patches that restore these fields. Some fields are
-//! only compared: the taints of `node.kubernetes.io`, which the node lifecycle controller writes, and the
-//! conditions and devices, which the kubelet writes.
+//! The fields of a node that a case may change, and the patches that restore them. Some fields are only
+//! compared: the node lifecycle controller's taints, and the kubelet's conditions and devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +19,7 @@ const GPU: &str = "nvidia.com/gpu";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The harness, so that no other client writes to the node.
+    /// No client other than the harness writes to the node.
     Harness,
     User,
 }
@@ -89,8 +88,7 @@ impl NodeState {
         (!lines.is_empty()).then(|| lines.join("; "))
     }
 
-    /// Returns the merge patch that restores the node. The patch contains the node's resourceVersion, because
-    /// it replaces the whole list of taints.
+    /// The patch replaces the whole list of taints, so it contains the node's resourceVersion.
     pub(crate) fn restoring(&self, node: &Node) -> Value {
         let now = Self::of(node);
         let lifecycle = now.taints.iter().filter(|taint| taint.key.starts_with(LIFECYCLE));
@@ -108,7 +106,7 @@ impl NodeState {
         })
     }
 
-    /// Returns the merge patch of the status that restores extended resources, or `None` if nothing changed.
+    /// Returns the merge patch that restores extended resources, or `None` if nothing changed.
     pub(crate) fn restoring_status(&self, node: &Node) -> Option<Value> {
         let mut status = json!({"capacity": {}, "allocatable": {}});
         let mut is_changed = false;
@@ -122,7 +120,6 @@ impl NodeState {
     }
 }
 
-/// Returns `KEY=VALUE:EFFECT`.
 fn described(taint: &Taint) -> String {
     format!("{}={}:{}", taint.key, taint.value.as_deref().unwrap_or_default(), taint.effect)
 }

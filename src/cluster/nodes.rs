@@ -4,7 +4,6 @@ use conformance_contract::names;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// The number of pods of a node, as by default with a kubelet.
 pub const PODS: u32 = 110;
 
 /// Returns the names for a node's index: a rack has 4 nodes, and a block has 8.
@@ -17,7 +16,6 @@ pub const TEMPLATE: &str = "conformance.grove.io/template";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeTemplate {
-    /// Where the template was read: the file and the document, or the cluster and the node.
     pub source: String,
     /// All labels except the hostname, the rack and the block.
     pub labels: BTreeMap<String, String>,
@@ -35,7 +33,6 @@ pub struct NodeTemplate {
 pub struct NodeSpec {
     /// The name, which is also the node's `kubernetes.io/hostname`.
     pub name: String,
-    /// Labels in addition to the hostname.
     pub labels: BTreeMap<String, String>,
     /// Key and value of a `NoSchedule` taint.
     pub taint: Option<(String, String)>,

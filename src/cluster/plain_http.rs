@@ -19,8 +19,7 @@ pub enum NoAnswer {
 pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     let url = format!("http://127.0.0.1:{port}");
     let url = url.parse().map_err(|source| ClusterError::Address { url, source })?;
-    // Set an empty list of root certificates. Without a list, the client reads the system's, and fails if
-    // there are none.
+    // Without a list of root certificates, the client reads the system's, and fails if there are none.
     let mut config = kube::Config::new(url);
     config.root_cert = Some(Vec::new());
     Client::try_from(config).map_err(|source| ClusterError::api("connect", source))

@@ -24,7 +24,6 @@ pub(crate) async fn until_complete<F: Future<Output = Result<Option<String>, Clu
     Ok(())
 }
 
-/// Returns the names of the objects, or `None` if there are none left.
 pub(crate) fn names_left<K: ResourceExt + Clone>(found: &ObjectList<K>) -> Option<String> {
     let names: Vec<_> = found.iter().map(ResourceExt::name_any).collect();
     (!names.is_empty()).then(|| names.join(", "))

@@ -59,8 +59,7 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// Returns the rights of every service account before the operator was installed
-    /// ([`super::rights_of_all`]), or `None` if unknown.
+    /// Returns the rights of every service account before the operator was installed, or `None` if unknown.
     fn rights_of_all(&self) -> Option<&[Value]> {
         None
     }

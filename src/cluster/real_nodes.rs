@@ -1,7 +1,6 @@
-//! Nodes of an existing cluster, leased to cases with their real capacity. If a case wants fewer GPUs, a
-//! blocker pod requests the rest. The node with the fewest GPUs limits how many GPUs are used on every node.
-//! The annotation [`PREVIOUS`] has the previous state of a node, which is restored after each case, or by
-//! `clean`.
+//! Nodes of an existing cluster, leased to cases with their real capacity. A blocker pod requests the GPUs
+//! that a case does not want, and the node with the fewest GPUs limits all nodes. The annotation [`PREVIOUS`]
+//! has a node's previous state, which is restored after each case, or by `clean`.
 
 use std::time::Duration;
 
@@ -28,7 +27,6 @@ const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedNodes {
-    /// `KEY=VALUE`.
     pub selector: String,
     /// The index of this run's share, from 0, and the number of shares. Nodes are assigned to shares by name.
     pub share: Option<(usize, usize)>,
@@ -100,8 +98,7 @@ impl RealNodes {
         restore(&nodes(&self.client), name).await
     }
 
-    /// Starts a blocker pod that requests the surplus GPUs. Fails if too few GPUs are free, or if the blocker
-    /// pod does not run.
+    /// Starts a blocker pod on the surplus GPUs. Fails if too few GPUs are free, or if the pod does not run.
     pub(crate) async fn limit_free_gpus(&self, name: &str, wanted: u32) -> Result<(), ClusterError> {
         let free = i64::from(gpus(&self.node(name).await?)) - i64::from(self.used(name).await?);
         let surplus = free - i64::from(wanted);
@@ -192,8 +189,7 @@ pub(crate) async fn restore(nodes: &Api<DynamicObject>, name: &str) -> Result<()
     Ok(())
 }
 
-/// Returns the patch that restores a node. The patch contains the node's resourceVersion, because it replaces
-/// the whole list of taints.
+/// The patch replaces the whole list of taints, so it contains the node's resourceVersion.
 pub(crate) fn restoring(node: &DynamicObject) -> Value {
     let previous = node.annotations().get(PREVIOUS);
     let previous: Value = previous.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -238,8 +234,7 @@ fn leasing(node: &Node, labels: Map<String, Value>, taints: Value) -> Value {
     })
 }
 
-/// Returns the nodes of a share. All runs that split the nodes compute the same shares, because only the
-/// names matter.
+/// Returns the nodes of a share. Only names matter, so all runs that split the nodes agree on the shares.
 pub(crate) fn in_share(mut nodes: Vec<Node>, share: Option<(usize, usize)>) -> Vec<Node> {
     let Some((index, count)) = share else { return nodes };
     nodes.sort_by_key(ResourceExt::name_any);
@@ -266,7 +261,6 @@ pub(crate) fn gpus(node: &Node) -> u32 {
     allocatable.and_then(|has| has.get(GPU)?.0.parse().ok()).unwrap_or_default()
 }
 
-/// Returns the GPUs that a pod requests, or 0 once the pod has terminated.
 fn requested(pod: &Pod) -> u32 {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
     if matches!(phase, Some("Succeeded" | "Failed")) {

@@ -15,8 +15,7 @@ pub struct Right {
     pub group: String,
     /// Plural, with a subresource if needed, such as `nodes/status`.
     pub resource: String,
-    /// The right is needed only if the cluster serves one of these `GROUP/VERSION`. If the list is empty, the
-    /// right is always needed.
+    /// The right is needed only if the cluster serves one of these `GROUP/VERSION`; always, if there is none.
     pub served_in: Vec<String>,
 }
 

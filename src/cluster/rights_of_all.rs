@@ -11,8 +11,7 @@ use super::ClusterError;
 const BOOTSTRAP: &str = "kubernetes.io/bootstrapping=rbac-defaults";
 const GROUPS: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 
-/// Reads the rules of the bootstrap roles that every service account has. Call this before an operator is
-/// installed, because the operator may change such a role.
+/// Reads the rules that every service account has, before an operator is installed, which may change them.
 pub async fn read(client: &Client) -> Result<Vec<Value>, ClusterError> {
     let bootstrap = ListParams::default().labels(BOOTSTRAP);
     let bindings = Api::<ClusterRoleBinding>::all(client.clone()).list(&bootstrap).await;

@@ -9,7 +9,6 @@ use super::rights::{Right, granted};
 
 #[derive(Debug, Default)]
 pub(crate) struct Served {
-    /// The served `GROUP/VERSION`s, and `v1`.
     versions: BTreeSet<String>,
     /// Group and plural of each kind that can be listed, and whether the kind is namespaced.
     listed: BTreeSet<(String, String, bool)>,
@@ -82,8 +81,7 @@ mod tests {
     use super::*;
     use crate::testing::api_server;
 
-    /// Returns a client of an API server that serves pods and PodGangs, and grants every right that is not in
-    /// `denied`.
+    /// An API server that serves pods and PodGangs, and grants every right that is not in `denied`.
     fn client(denied: &'static [&'static str]) -> Client {
         api_server(move |_, uri, mut body| {
             let resources = |group_version: &str, plural: &str, kind: &str| {

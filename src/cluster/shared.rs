@@ -1,6 +1,5 @@
-//! Objects that several runs in one cluster share: the topology binding and the canary node. Each run holds a
-//! shared object with an annotation. The last run deletes the object, unless another run has added its
-//! annotation in the meantime.
+//! Objects that several runs in one cluster share: the topology binding and the canary node. Each run adds an
+//! annotation to the object. The last run deletes the object, unless another run has added its annotation.
 
 use std::time::Duration;
 
@@ -17,8 +16,7 @@ const HOLDER: &str = "holder.conformance.grove.io/";
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates a shared object or adds this run's annotation to it. An object without the run label belongs to
-/// someone else and stays unchanged.
+/// Creates a shared object or adds this run's annotation. An object without the run label is left unchanged.
 pub async fn hold(client: &Client, object: &Value, run: (&str, &str)) -> Result<(), ClusterError> {
     let (api, kind, name) = deploy::api_of(client, object);
     let failed = |source| ClusterError::api(format!("create {kind} {name}"), source);

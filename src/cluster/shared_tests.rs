@@ -9,8 +9,7 @@ const KEY: &str = "conformance.grove.io/run";
 
 type Change = Box<dyn FnOnce(&mut Option<Value>) + Send>;
 
-/// A server that has one object and checks resourceVersions. Another client may change the object between two
-/// requests.
+/// A server with one object, which checks resourceVersions. Another client may write between two requests.
 #[derive(Default)]
 struct Server {
     object: Option<Value>,

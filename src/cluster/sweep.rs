@@ -1,7 +1,6 @@
 //! Finds and removes everything with a run's label in a cluster that outlives the run (`clean --kubeconfig`).
-//! The label is checked twice: in the request, and on each object in the response. An object is deleted only
-//! if it still has the UID that was listed. A simulated node is deleted. From any other node, only the run's
-//! labels and taints are removed.
+//! The label is checked in the request and in the response, and only the UID that was listed is deleted. A
+//! simulated node is deleted. Any other node only loses the run's labels and taints.
 
 use std::fmt;
 use std::time::Duration;
@@ -53,8 +52,7 @@ impl RunLabel<'_> {
         object.labels().get(self.key).is_some_and(is_selected)
     }
 
-    /// Returns the selected run if the object is shared. Returns `None` if every run is selected, or if the
-    /// object is not shared.
+    /// Returns the selected run if the object is shared; `None` if every run is selected.
     fn holder(&self, object: &DynamicObject) -> Option<&str> {
         self.run.filter(|_| object.labels().get(self.key).is_some_and(|value| value == SHARED))
     }
@@ -70,7 +68,6 @@ pub struct Left {
     holder: Option<String>,
 }
 
-/// Shown for example as `Namespace aon-exact-fit-bound-1f2e3d-4 of run 1f2e3d`.
 impl fmt::Display for Left {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, name) = (self.kind, self.object.name_any());
@@ -154,8 +151,7 @@ impl Left {
         self.kind == "Node" && (annotations.contains_key(PREVIOUS) || !annotations.contains_key(SIMULATED))
     }
 
-    /// Removes the object. From a leased node, only the run's additions are removed. A shared object stays if
-    /// another run holds it.
+    /// A leased node loses only the run's additions. A shared object stays if another run holds it.
     pub async fn remove(&self) -> Result<(), ClusterError> {
         let name = self.object.name_any();
         let failed = |source| ClusterError::api(format!("remove {} {name}", self.kind), source);

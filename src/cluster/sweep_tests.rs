@@ -80,7 +80,6 @@ fn cluster() -> Vec<Value> {
     ]
 }
 
-/// Returns the leftovers that were found, and the requested changes.
 async fn swept(objects: Vec<Value>, run: Option<&str>) -> (Result<Vec<String>, ClusterError>, Vec<String>) {
     let (service, handle) = mock::pair::<Request<Body>, Response<Body>>();
     let log = Arc::<Mutex<Vec<String>>>::default();

@@ -4,8 +4,7 @@ use kube::client::Body;
 use serde_json::Value;
 use tower_test::mock;
 
-/// Returns a client of an API server that `answer` implements: it returns a status code and a body. Its third
-/// argument is the request body, or `null`.
+/// An API server that `answer` implements: status code and body. The third argument is the request body.
 pub(crate) fn api_server(
     mut answer: impl FnMut(&Method, &Uri, Value) -> (u16, Value) + Send + 'static,
 ) -> Client {

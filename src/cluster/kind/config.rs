@@ -1,5 +1,3 @@
-//! kind's configuration: a file of `kind-configs/` or of the user, adapted to this host.
-
 use std::path::{Path, PathBuf};
 
 use conformance_contract::kubernetes::Kubernetes;
@@ -29,7 +27,6 @@ pub fn of(kubernetes: Kubernetes) -> String {
 /// Settings without which a kubelet of 1.35 or later does not start on a host with cgroup v1.
 const CGROUP_V1: &str = "kind: KubeletConfiguration\nfailCgroupV1: false\ncgroupDriver: cgroupfs\n";
 
-/// Adapts a kind configuration to this host. Fails if the text is not a kind configuration.
 pub fn for_host(text: &str, cgroup_version: &str) -> Result<Value, ClusterError> {
     let documents = grove_yaml::documents(text).map_err(KindConfigError::from)?;
     let [document] = documents.as_slice() else {

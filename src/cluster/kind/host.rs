@@ -15,7 +15,6 @@ const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watch
 pub const PREPARE_DEBIAN: &str = "apt-get update && apt-get install -y docker.io debootstrap && \
                                   sysctl -w fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=65536";
 
-/// Checks the host without starting a container.
 pub async fn check() -> Result<Engine, ClusterError> {
     let engine = docker::engine().await?;
     // Check the space only if the folder exists here, because the engine may run on another machine.

@@ -50,8 +50,7 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
     .await
 }
 
-/// Copies the block and the rack to the topology labels. kind's configuration has them under other keys,
-/// because a kubelet may not set the topology labels itself.
+/// Copies block and rack to the topology labels, which a kubelet may not set itself.
 pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;
@@ -78,7 +77,6 @@ pub(super) struct Schedulers {
 }
 
 impl Schedulers {
-    /// Returns how the scheduler was deployed: by helm, or from the suite's manifests.
     pub(super) fn deployed(&self, scheduler: Scheduler) -> Deployed {
         let by_chart = self.installed.iter().any(|installed| installed.scheduler == scheduler);
         let package = installation(scheduler).package.filter(|_| by_chart);
@@ -86,8 +84,7 @@ impl Schedulers {
     }
 }
 
-/// Installs the operator, the schedulers and the GPU plugin, and waits until all are ready. `folder` is the
-/// folder of the cluster.
+/// Installs the operator, the schedulers and the GPU plugin, and waits until all are ready.
 pub(super) async fn install(
     client: &Client,
     spec: &KindSpec,
@@ -147,8 +144,7 @@ async fn install_scheduler(client: &Client, deployed: &DeployedScheduler) -> Res
     Ok(())
 }
 
-/// Installs a scheduler's chart, and creates its custom resources once the scheduler is ready, because the
-/// chart may have webhooks for them.
+/// Installs a scheduler's chart, and then its custom resources, because the chart may have webhooks for them.
 async fn install_release(
     client: &Client,
     release: &Release,

@@ -13,7 +13,6 @@ use super::OperatorPlace;
 use super::{KindCluster, rollout};
 use crate::{ClusterError, deploy};
 
-/// How long a node may take to become Ready and lose its taints.
 const NODE_READY: Duration = Duration::from_secs(90);
 const POD_DELETED: Duration = Duration::from_secs(60);
 /// Annotation that each rollout changes in the pod template.

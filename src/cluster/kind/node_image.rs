@@ -116,7 +116,6 @@ pub async fn published_or_built(
     recipe.build().await
 }
 
-/// Whether the engine has the published image, so that no build is necessary.
 pub(super) async fn is_pulled(kubernetes: Kubernetes) -> bool {
     match kubernetes.node_image() {
         Some(image) => docker::has_image(image).await,
@@ -257,7 +256,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::copy(from, to).map(drop).map_err(ClusterError::file(from))
 }
 
-/// Creates a hard link, or a copy if the file is on another disk.
 fn link(from: &Path, to: &Path) -> Result<(), ClusterError> {
     std::fs::hard_link(from, to)
         .or_else(|_| std::fs::copy(from, to).map(drop))

@@ -1,5 +1,4 @@
-//! Installs the operator under test. The reference operator prints its manifests; another operator comes from
-//! the Helm chart in its source.
+//! Installs the reference operator from its own manifests, or another operator from its Helm chart.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -62,8 +61,7 @@ impl UnderTest {
         std::iter::once(own).chain(init)
     }
 
-    /// Installs the operator and waits until it is ready. Errors include the output of Helm and the status of
-    /// the pods.
+    /// Installs the operator and waits until it is ready. Errors include Helm's output and the pods' status.
     pub(super) async fn install(
         &self,
         client: &Client,
@@ -103,8 +101,7 @@ impl UnderTest {
     }
 }
 
-/// Waits until the operator's webhooks answer, because kube-proxy updates its rules a moment after the pods
-/// are ready.
+/// Waits for the webhooks: kube-proxy updates its rules a moment after the pods are ready.
 async fn webhooks_answer(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("grove.io", "v1alpha1", "ClusterTopologyBinding");
     let resource = ApiResource::from_gvk(&kind);

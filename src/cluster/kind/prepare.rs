@@ -25,7 +25,6 @@ pub struct Wanted<'a> {
     /// The schedulers to install. A scheduler without a chart is built, or is one that the user gave.
     pub schedulers: &'a BTreeSet<Scheduler>,
     pub given: &'a BTreeMap<Scheduler, Arc<GivenScheduler>>,
-    /// Charts of the schedulers that helm installs.
     pub releases: &'a [Release],
     pub controller: &'a ControllerSpec,
     pub plugin_faults: &'a [String],
@@ -82,7 +81,6 @@ pub async fn prepare(
 }
 
 impl Wanted<'_> {
-    /// Returns the components to build. A scheduler that the user gave needs none.
     fn components(&self, built: &BTreeSet<Scheduler>) -> impl Iterator<Item = &'static Component> {
         let pinned: BTreeSet<_> =
             built.iter().filter(|scheduler| !self.given.contains_key(scheduler)).copied().collect();

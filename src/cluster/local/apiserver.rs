@@ -12,7 +12,6 @@ pub(super) struct Apiserver<'a> {
     pub client_ca: &'a Path,
     pub tokens: &'a Path,
     pub serving: &'a KeyFiles,
-    /// Keys to sign and verify service account tokens.
     pub service_account: &'a ServiceAccountKeys,
     pub gates: &'a Gates,
     /// API versions that are disabled by default, as `GROUP/VERSION`.

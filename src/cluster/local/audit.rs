@@ -1,6 +1,5 @@
-//! Reads the audit log of the API server. The log shows which scheduler bound a pod, because each scheduler
-//! has its own user. It also has writes that changed nothing or were rejected. The API server writes a line
-//! when it answers the request, moments after a watch has delivered the result.
+//! The audit log of the API server: which scheduler bound a pod, because each has its own user, and writes
+//! that changed nothing or were rejected. A line appears moments after a watch has delivered the result.
 
 use std::path::Path;
 
@@ -25,10 +24,8 @@ pub struct Forbidden {
     pub action: String,
 }
 
-/// A write request of the operator, successful or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorWrite {
-    /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
     pub group: String,
     /// The plural, and the subresource after a slash.
@@ -83,8 +80,7 @@ pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, Clus
     Ok(bindings_in(&read(log)?, namespace))
 }
 
-/// Returns the requests of these users that were rejected because of missing rights, in any namespace,
-/// without duplicates.
+/// Returns these users' requests that were rejected for missing rights, in any namespace, without duplicates.
 pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
     let text = read(log)?;
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -102,7 +98,6 @@ pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, Cl
     Ok(found)
 }
 
-/// Returns the writes of these users in a namespace since this time, in the order of the requests.
 pub(super) fn operator_writes(
     log: &Path,
     operators: &[String],

@@ -23,9 +23,8 @@ use crate::{ClusterError, SchedulerFailure, access, deploy, rights_of_all};
 const CLUSTER_MIB: u64 = 1024;
 
 impl LocalCluster {
-    /// Starts a control plane. Continues without a scheduler that does not become ready
-    /// ([`LocalCluster::failed_schedulers`]), unless it is kube-scheduler. Any other failure kills all
-    /// processes.
+    /// Starts a control plane. Continues without a scheduler other than kube-scheduler that does not become
+    /// ready ([`LocalCluster::failed_schedulers`]). Any other failure kills all processes.
     pub async fn start(name: &str, spec: ClusterSpec, programs: Programs) -> Result<Self, ClusterError> {
         home::require_space(&home::state(), CLUSTER_MIB, "for a cluster", home::STATE_VARIABLE)?;
         let home = ClusterHome::take(name)?;

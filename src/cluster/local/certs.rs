@@ -17,8 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::ClusterError;
 
-/// A user and group of the API server. In a certificate, the common name is the user and the organization is
-/// the group.
+/// A user and group of the API server; in a certificate, the common name and the organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity<'a> {
     pub file: &'a str,
@@ -59,17 +58,13 @@ impl std::fmt::Debug for Authority {
 
 #[derive(Debug, Clone)]
 pub(super) struct KeyFiles {
-    /// PEM.
     pub certificate: PathBuf,
-    /// PEM, PKCS #8.
     pub key: PathBuf,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct ServiceAccountKeys {
-    /// PEM, PKCS #8.
     pub private: PathBuf,
-    /// PEM.
     pub public: PathBuf,
 }
 
@@ -114,8 +109,7 @@ impl Authority {
         Ok(files)
     }
 
-    /// Creates the key pair for service account tokens: `service-account.key` signs, and
-    /// `service-account.pub` verifies.
+    /// Creates the keys of service account tokens: `service-account.key` signs, and `.pub` verifies.
     pub(super) fn service_account_keys(&self) -> Result<ServiceAccountKeys, ClusterError> {
         let keys = ServiceAccountKeys {
             private: self.folder.join("service-account.key"),

@@ -1,6 +1,5 @@
-//! Replaces the control plane in an upgrade of Kubernetes. An API server cannot read objects that are stored
-//! in a version that it does not know. Kubernetes requires that the administrator deletes such objects before
-//! the upgrade, so the harness does.
+//! Replaces the control plane in an upgrade of Kubernetes. As Kubernetes requires of administrators, the
+//! harness first deletes objects in stored versions that the next API server does not know.
 
 use conformance_contract::kinds::{KINDS, Kind};
 use conformance_contract::scheduler::Scheduler;
@@ -16,8 +15,7 @@ use crate::{ClusterError, deploy};
 const REPLACED: [Part; 3] = [Part::Apiserver, Part::ControllerManager, Part::KUBE_SCHEDULER];
 
 impl LocalCluster {
-    /// Deletes the gang resources that the new control plane cannot read, even if pods use them. Returns
-    /// whether any existed. Does nothing if the control plane is not replaced.
+    /// Deletes the gang resources that the new control plane cannot read, and returns whether any existed.
     pub async fn delete_dropped_objects(&self) -> Result<bool, ClusterError> {
         let client = self.client();
         let mut any = false;

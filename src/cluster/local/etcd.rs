@@ -1,5 +1,4 @@
-//! A single etcd member without TLS on loopback. Without fsync, a power failure may destroy the data of a
-//! test cluster.
+//! A single etcd member without TLS or fsync: a power failure may destroy a test cluster's data.
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
-//! KWOK's stages. No stage makes nodes Ready, because the harness creates nodes that are Ready
-//! ([`crate::nodes`]).
+//! KWOK's stages. None makes nodes Ready, because the harness creates Ready nodes ([`crate::nodes`]).
 
 use std::path::Path;
 

@@ -99,7 +99,6 @@ impl LocalCluster {
         self.logs().join(format!("{name}.log"))
     }
 
-    /// Returns the current specification, including changes by [`LocalCluster::respecify`].
     pub fn spec(&self) -> ClusterSpec {
         self.spec.lock().clone()
     }
@@ -150,8 +149,7 @@ impl LocalCluster {
         others.filter(|(of, _)| *of != Scheduler::KUBE && !not_ready.contains_key(of)).collect()
     }
 
-    /// Returns the bindings in the audit log. A watch may deliver a bound pod a moment before the log has its
-    /// binding.
+    /// Returns the bindings in the audit log, which may follow a watch's event by a moment.
     pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
         audit::bindings(&self.layout.audit_log(), namespace)
     }
@@ -161,8 +159,7 @@ impl LocalCluster {
         audit::forbidden(&self.layout.audit_log(), &self.spec().audited_users())
     }
 
-    /// Returns the operator's writes in the audit log. They include writes that changed nothing or were
-    /// rejected, but no writes to Leases and Events.
+    /// The operator's writes, also rejected ones and those without effect, but not to Leases and Events.
     pub fn operator_writes(
         &self,
         namespace: &str,
@@ -176,8 +173,7 @@ impl LocalCluster {
         self.running_parts().values().filter_map(Process::resident_bytes).sum()
     }
 
-    /// Returns the first part that has exited by itself. Schedulers without which the cluster continues do
-    /// not count ([`LocalCluster::failed_schedulers`]).
+    /// Returns the first part that exited by itself, except schedulers that the cluster can lose.
     pub fn dead(&self) -> Option<ClusterError> {
         let part = *self.dead_parts().first()?;
         self.running_parts().get(&part).and_then(Process::death).map(Into::into)
@@ -216,15 +212,13 @@ impl LocalCluster {
         let running = self.programs.launcher.start(&process, &self.log(part)).await?;
         self.running_parts().insert(part, running);
         if let Some(scheduler) = part.scheduler() {
-            // A restarted scheduler no longer counts as ended.
             let mut not_ready = self.not_ready.lock();
             not_ready.retain(|of, state| *of != scheduler || !matches!(state, NotReady::Ended(_)));
         }
         Ok(())
     }
 
-    /// Stops a part with SIGKILL, or with SIGTERM and 5 s of grace. Returns false if the part did not exit in
-    /// time.
+    /// Stops a part with SIGKILL, or SIGTERM and 5 s of grace. Returns false if it did not exit in time.
     pub async fn stop_part(&self, part: Part, signal: Signal) -> bool {
         let process = self.running_parts().remove(&part);
         match process {
@@ -252,7 +246,6 @@ impl LocalCluster {
         })
     }
 
-    /// Restarts the operator, and returns once it is ready.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), ClusterError> {
         self.stop_part(Part::Controller, Signal::KILL).await;
         self.respecify(|cluster| cluster.controller = spec);

@@ -13,8 +13,7 @@ use crate::plain_http::{get, plain_client};
 const TAIL: usize = 15;
 
 impl LocalCluster {
-    /// Waits until the operator is ready and its webhooks answer. Returns the response or the log line that
-    /// shows readiness.
+    /// Waits until the operator and its webhooks answer. Returns the response or log line that shows it.
     pub(super) async fn operator_ready(&self, operator: &Operator) -> Result<String, ClusterError> {
         let home = self.layout.operator_home(operator)?;
         let name = &operator.description.name;

@@ -1,5 +1,4 @@
-//! Fault proxies between parts and the API server: one per part, and so one per identity. A proxy keeps its
-//! rules when its part is restarted.
+//! Fault proxies between parts and the API server, one per part. A restart of the part keeps the rules.
 
 use std::collections::btree_map::Entry;
 use std::fmt::Display;

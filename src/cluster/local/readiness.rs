@@ -21,7 +21,6 @@ impl LocalCluster {
         ready("the API server", &self.client(), "/readyz", CONTROL_PLANE, || self.dead()).await.map(drop)
     }
 
-    /// Checks that the API server reports ready within 5 s.
     pub(super) async fn apiserver_answers(&self) -> Result<(), ClusterError> {
         const LIMIT: Duration = Duration::from_secs(5);
         get(&self.client(), "/readyz", LIMIT).await.map(drop).map_err(|error| ClusterError::NotReady {
@@ -40,7 +39,6 @@ impl LocalCluster {
         ready("the backend controller", &client, "/readyz", CONTROL_PLANE, || self.dead()).await
     }
 
-    /// Waits until the scheduler is ready. Fails early if one of its processes exits.
     pub async fn scheduler_ready(&self, scheduler: Scheduler) -> Result<(), ClusterError> {
         let parts: Vec<_> = self.spec().parts_of(scheduler).collect();
         let dead = || {

@@ -68,7 +68,6 @@ pub(super) struct Layout {
     pub controller: ControllerPorts,
     /// Serving certificate for loopback, which the API server, the operator and the fault proxies use.
     pub serving: KeyFiles,
-    /// PEM.
     pub ca_bundle: String,
     ca: PathBuf,
     tokens: PathBuf,
@@ -82,7 +81,6 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Reserves the ports, and creates the certificates, kubeconfigs and folders of all parts.
     pub(super) fn new(folder: &Path, spec: &ClusterSpec) -> Result<Self, ClusterError> {
         let api = ports::reserve()?;
         let controller_ports = [ports::reserve()?, ports::reserve()?, ports::reserve()?];
@@ -143,8 +141,7 @@ impl Layout {
         })
     }
 
-    /// Returns flags for the operator's manifests: the webhooks use the operator's port, verified with the
-    /// cluster's CA.
+    /// Returns flags for the operator's manifests: the port of the webhooks, and the cluster's CA.
     pub(super) fn webhook_flags(&self) -> [String; 2] {
         let url = format!("--webhook-url=https://127.0.0.1:{}", self.controller.webhook);
         [url, format!("--ca-bundle={}", self.ca.display())]
@@ -194,7 +191,6 @@ impl Layout {
         self.processes.get(&part).map(|(home, _)| home).ok_or_else(missing)
     }
 
-    /// Returns how to start the part. Writes its configuration file, if it has one.
     pub(super) fn process(
         &self,
         part: Part,
@@ -224,8 +220,7 @@ impl Layout {
         Ok(ProcessSpec { name: part.program().into(), program, args, env })
     }
 
-    /// Returns the arguments and environment of a part, unless the part is an operator other than the
-    /// reference operator.
+    /// Returns the arguments and environment of a part, except those of a foreign operator.
     fn command(&self, part: Part, spec: &ClusterSpec) -> Result<Command, ClusterError> {
         let config = self.folder.join("config");
         let args = match part {

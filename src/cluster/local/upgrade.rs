@@ -9,13 +9,11 @@ use serde_json::Value;
 use super::LocalCluster;
 use crate::{ClusterError, deploy};
 
-/// The kinds of old objects that are deleted. Webhooks without a server would block every write; other
-/// leftovers are harmless.
+/// The kinds of old objects that are deleted: webhooks without a server would block every write.
 const WEBHOOKS: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
 impl LocalCluster {
-    /// Upgrades everything but does not start the new operator; the caller calls
-    /// [`LocalCluster::start_part`]. Fails if the specification has no upgrade.
+    /// Upgrades everything but the new operator, which [`LocalCluster::start_part`] starts.
     pub async fn begin_upgrade(&self) -> Result<(), ClusterError> {
         let upgrade = self.spec().upgrade.ok_or(ProgramError::NoProgram {
             program: "an operator to upgrade to".into(),

@@ -1,5 +1,4 @@
-//! Checks that an operator's webhooks answer over TLS. The client trusts only the cluster's CA, as the API
-//! server does.
+//! Checks that an operator's webhooks answer over TLS. Like the API server, it trusts only the cluster's CA.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +15,7 @@ use crate::plain_http::NoAnswer;
 const LIMIT: Duration = Duration::from_secs(15);
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Retries until all webhooks answer or the operator `has_exited`. Returns the URL and the error of the first
-/// webhook that does not answer.
+/// Retries until all webhooks answer or the operator `has_exited`. Returns the first silent webhook.
 pub(super) async fn silent_webhook(
     operator: &Operator,
     home: &OperatorHome,

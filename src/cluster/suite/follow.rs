@@ -16,7 +16,6 @@ use crate::ClusterError;
 
 /// How long a pod may take to start, including the pull of its image.
 const START: Duration = Duration::from_secs(300);
-/// How long a pod may wait for a reason that rarely resolves itself. Also the limit for the remaining logs.
 const HOPELESS: Duration = Duration::from_secs(60);
 const TICK: Duration = Duration::from_secs(1);
 
@@ -34,7 +33,6 @@ pub struct Ended {
 
 #[derive(Default)]
 struct Progress {
-    /// The stage of each pod.
     stages: BTreeMap<String, Stage>,
     followed: BTreeSet<String>,
     /// The share of each waiting pod, and when it was first seen.

@@ -1,5 +1,3 @@
-//! Reads `manifests/suite/`, and renames the objects for the run.
-
 use conformance_contract::names;
 use conformance_programs::ProgramError;
 use grove_yaml::YamlError;
@@ -18,7 +16,6 @@ const NAME: &str = "grove-conformance";
 pub struct SuiteRun {
     pub run: String,
     pub image: String,
-    /// The number of pods among which the cases are split.
     pub shares: usize,
     pub args: Vec<String>,
     /// Label of the nodes to lease, as `KEY=VALUE`. The suite's own pods do not run on these nodes.
@@ -37,7 +34,6 @@ impl SuiteRun {
         Ok(objects)
     }
 
-    /// Returns the Job of the run. With several shares, it is an Indexed Job.
     pub fn job(&self) -> Result<Value, ClusterError> {
         let text = if self.shares > 1 { INDEXED_JOB } else { JOB };
         let mut job = documents(text)?.into_iter().next().unwrap_or_default();
@@ -64,7 +60,6 @@ impl SuiteRun {
         Ok(job)
     }
 
-    /// Replaces the names in an object and in its references with the run's name.
     fn rename(&self, object: &mut Value) {
         let name = Value::from(self.name());
         object["metadata"]["name"] = name.clone();

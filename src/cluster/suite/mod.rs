@@ -1,5 +1,4 @@
-//! Runs the suite inside a cluster, as pods of a Job: one pod for each share of the cases. The command line
-//! sets the arguments of the pods and merges their reports.
+//! Runs the suite inside a cluster, as pods of a Job: one pod for each share of the cases.
 
 pub mod follow;
 mod manifests;

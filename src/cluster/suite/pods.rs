@@ -4,7 +4,6 @@ use kube::ResourceExt;
 
 use super::CONTAINER;
 
-/// The label that the Job controller puts on pods of an Indexed Job.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// Reasons for which a container waits and that rarely resolve themselves.
 const HOPELESS: [&str; 5] = [
@@ -30,7 +29,6 @@ pub(super) enum Stage {
     Failed(String),
 }
 
-/// Returns the index of the pod's share, from 0.
 pub(super) fn share(pod: &Pod) -> usize {
     pod.labels().get(INDEX).and_then(|index| index.parse().ok()).unwrap_or_default()
 }

@@ -23,11 +23,9 @@ const KEY: &str = "results";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
-    /// Index of the share, from 0.
     pub index: usize,
     pub shares: usize,
     pub chunks: usize,
-    /// In hexadecimal.
     pub sha256: String,
     /// Text that lists what the archive omits to save space.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,8 +9,7 @@ use crate::testing::api_server;
 
 type Maps = Arc<Mutex<BTreeMap<String, Value>>>;
 
-/// Returns a client of an API server that stores ConfigMaps. Like a real one, the server rejects a ConfigMap
-/// of more than 1 MiB.
+/// An API server that stores ConfigMaps. Like a real one, it rejects a ConfigMap of more than 1 MiB.
 fn client(maps: Maps) -> Client {
     api_server(move |method, uri, body| {
         let name = uri.path().rsplit('/').next().unwrap_or_default().to_owned();

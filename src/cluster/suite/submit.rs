@@ -32,8 +32,7 @@ const PODS_DELETED: Duration = Duration::from_secs(150);
 /// Annotation of a run's namespace: the label of the nodes that the run leases.
 const LEASED_NODES: &str = "conformance.grove.io/nodes-where";
 
-/// Checks the user's rights, including the rights of the pods: Kubernetes does not let a user grant rights
-/// that the user does not have.
+/// Also checks the rights of the pods: Kubernetes lets no user grant rights that the user does not have.
 pub async fn check_rights(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let right = |verb: &'static str, group: &str, resource: &str| Right {
         verb,
@@ -57,8 +56,7 @@ pub async fn check_rights(client: &Client, run: &SuiteRun) -> Result<(), Cluster
     Ok(())
 }
 
-/// Creates the objects of a run. The caller must call [`remove`] regardless of the outcome. Fails if another
-/// run leases the same nodes.
+/// Creates the objects of a run; the caller must call [`remove`]. Fails if another run leases the same nodes.
 pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     for mut object in run.rights()? {
         let is_namespace = object["kind"] == "Namespace";
@@ -73,8 +71,7 @@ pub async fn submit(client: &Client, run: &SuiteRun) -> Result<(), ClusterError>
     deploy::create_unless_exists(client, &run.job()?).await
 }
 
-/// Fails if an older run leases nodes with the same label. Each run would lease all these nodes. Between runs
-/// of the same age, the name decides.
+/// Fails if an older run leases nodes with the same label. Between runs of the same age, the name decides.
 async fn check_nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let Some(label) = &run.leased_nodes else { return Ok(()) };
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -94,7 +91,6 @@ async fn check_nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), Clu
     }
 }
 
-/// Deletes the run's Job, so that its pods terminate within their grace period.
 pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let jobs: Api<Job> = Api::namespaced(client.clone(), &run.name());
     match jobs.delete(&run.name(), &DeleteParams::background()).await {
@@ -103,8 +99,7 @@ pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     }
 }
 
-/// Removes all objects of a run, including leftovers of killed pods. Continues after a failure and returns
-/// the first error.
+/// Removes all objects of a run. Continues after a failure and returns the first error.
 pub async fn remove(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let mut removed = Ok(());
     let shares = (0..run.shares).map(|index| run_of_share(&run.run, index));

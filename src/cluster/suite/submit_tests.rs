@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::testing::api_server;
 
-/// Returns a client of an API server that grants every right except `denied`. If `strict`, the server rejects
-/// the ClusterRole as an escalation.
+/// An API server that denies the right `denied`. If `strict`, it rejects the ClusterRole as an escalation.
 fn client(
     denied: &'static str,
     strict: bool,

@@ -25,8 +25,7 @@ const TRIES: u32 = 5;
 const PODS_DELETED: Duration = Duration::from_secs(60);
 
 impl Workers {
-    /// Configures a worker for a case. Returns the specification with the worker's name. The node has
-    /// [`SLOTS`] if its pods are `scarce`.
+    /// Configures a worker for a case. The node has [`SLOTS`] if its pods are `scarce`.
     pub(super) async fn configure(
         &self,
         worker: Worker,

@@ -58,8 +58,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// Takes the nodes with this label in a cluster of the harness. Waits until each node advertises the GPUs
-    /// of its label [`GPUS`].
+    /// Takes the nodes with this label, and waits until each advertises the GPUs of its label [`GPUS`].
     pub async fn with_label(client: Client, label: &str) -> Result<Self, ClusterError> {
         let workers = Self::new(client.clone(), None, []);
         let nodes: Api<Node> = Api::all(client);
@@ -107,7 +106,6 @@ impl Workers {
         self.client.clone()
     }
 
-    /// Returns the number of GPUs of a node, or `None` if a case may choose it.
     pub fn gpus(&self) -> Option<u32> {
         self.real.as_ref().map(|real| real.gpus)
     }
@@ -116,8 +114,7 @@ impl Workers {
         *self.size.borrow()
     }
 
-    /// Reserves nodes. Reservations are served in order, so that a large one cannot starve. Fails if fewer
-    /// than `count` nodes can be leased.
+    /// Reserves nodes, in the order of the requests, so that a large one cannot starve.
     pub async fn reserve(&self, pool: &str, count: usize) -> Result<(), ClusterError> {
         let mut size = self.size.subscribe();
         let wanted = u32::try_from(count).unwrap_or(u32::MAX);
@@ -201,8 +198,7 @@ impl Workers {
     }
 }
 
-/// Nodes that are being returned. If an error or a cancelled future drops this value early, the nodes in
-/// `left` are never leased again.
+/// Nodes that are being returned. If this value is dropped early, the nodes in `left` are never leased again.
 struct Returning<'a> {
     to: &'a Workers,
     permits: OwnedSemaphorePermit,
