@@ -1,5 +1,4 @@
-//! The clauses of the contract, read from `contract/` at the top of the repository. The meaning of a clause's
-//! id never changes.
+//! The clauses, read from `contract/` at the top of the repository. The meaning of an id never changes.
 
 mod feature;
 mod group;
@@ -45,13 +44,11 @@ pub struct Clause {
     pub split_from: Option<&'static str>,
     /// The first version of the contract that has the clause.
     pub since: &'static str,
-    /// Whether the clause applies to an external scheduler. False if it is about a backend's own rules,
-    /// resources or APIs.
+    /// False for a clause about a backend's own rules, resources or APIs, which no external scheduler has.
     pub applies_to_external: bool,
     /// Whether the cases of the clause need an admitted topology constraint.
     pub needs_topology: bool,
-    /// Whether the cases of the clause need gang resources that the operator creates, on backends with gang
-    /// resources.
+    /// Whether the cases of the clause need gang resources that the operator creates, if the backend has any.
     pub needs_gang_resources: bool,
     /// The only schedulers to which the clause applies. Empty for all schedulers.
     pub only_on: &'static [&'static str],
@@ -107,8 +104,7 @@ impl Clause {
         self.group().and_then(|group| group.backend)
     }
 
-    /// Whether the clause applies to the backend, regardless of features. `external:NAME` is an [`EXTERNAL`]
-    /// backend.
+    /// Whether the clause applies to the backend, regardless of features. `external:NAME` is [`EXTERNAL`].
     pub fn applies_to_backend(&self, backend: &str) -> bool {
         let kind = backend.split_once(':').map_or(backend, |(kind, _)| kind);
         self.backend().is_none_or(|own| own == kind)

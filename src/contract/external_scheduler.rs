@@ -1,6 +1,5 @@
-//! A scheduler that reads PodGangs itself, with the name and the features that its user declares (EXT-03).
-//! The scheduler runs on the user's cluster, with a profile of type External. An External backend creates no
-//! gang resources.
+//! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03). It
+//! runs on the user's cluster, with a profile of type External, which has no gang resources.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,8 +12,7 @@ pub use crate::targets::{AI_CONFORMANCE_KINDS, KINDS, TRAIN_JOB_KINDS};
 pub struct Kind {
     /// The name in histories: the kind, with its group if several groups have this kind.
     pub name: &'static str,
-    /// `GROUP/VERSION`, or `v1`. This is the version that the cluster serves or, if unknown, the newest known
-    /// version.
+    /// `GROUP/VERSION`, or `v1`: the version that the cluster serves or, if unknown, the newest known one.
     pub api_version: &'static str,
     /// Older versions that a cluster may serve instead, newest first.
     pub older: &'static [&'static str],

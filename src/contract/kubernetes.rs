@@ -1,8 +1,6 @@
 //! The Kubernetes versions of control planes. To add one, add a row to [`RELEASES`] and a pinned module
-//! (`install/catalogue.rs`). No other code compares versions.
-//!
-//! A preview is a version that is not released and has no pinned module. A run uses a preview only if
-//! `--kubernetes` names it, and `--component NAME=version:V` builds its programs.
+//! (`install/catalogue.rs`). No other code compares versions. A preview is unreleased and has no pinned
+//! module: only `--kubernetes` selects it, and `--component NAME=version:V` builds its programs.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

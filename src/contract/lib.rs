@@ -1,5 +1,4 @@
-//! The contract: what a Grove backend promises. This crate depends on no other crate of the suite, and
-//! contains no clusters, histories or checks.
+//! The contract: what a Grove backend promises. This crate depends on no other crate of the suite.
 
 #![warn(missing_docs)]
 

@@ -1,5 +1,4 @@
-//! Properties of targets that [cases require](crate::requirements). No clause requires them, and no operator
-//! declares them.
+//! Properties of targets that [cases require](crate::requirements). No operator declares them.
 
 /// A property of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! What a case requires of a target, in addition to an applicable clause. The suite's own description of the
-//! target counts, not the operator's declaration. A case therefore also runs without the declaration, and the
-//! report shows its clauses as unsupported. A scheduler that the user names has no description, and meets no
-//! requirement.
+//! target counts: a case also runs without the operator's declaration, and the report shows its clauses as
+//! unsupported. A scheduler that the user names has no description, and meets no requirement.
 
 use super::clauses::Feature;
 use super::property::Property;

@@ -1,6 +1,5 @@
-//! The names of schedulers. `install/schedulers/` describes how each scheduler is installed, and
-//! `expect/schedulers/` what the suite expects of it. Both folders have one description per scheduler, found
-//! by this name.
+//! The names of schedulers. Each has a description in `install/schedulers/` (how it is installed) and in
+//! `expect/schedulers/` (what the suite expects of it), found by this name.
 
 /// Name of the External profile in the harness's configuration. No scheduler process has this name.
 pub const EXTERNAL_SCHEDULER: &str = "conformance-external";

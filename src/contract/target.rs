@@ -23,8 +23,7 @@ pub struct TargetDescription {
     /// The scheduler of the harness's cluster. For an External profile this is kube-scheduler.
     pub(crate) scheduler: Scheduler,
     pub(crate) backend: &'static str,
-    /// The name in reports: the schedulerName, or `external` as a prefix or as the whole name for an External
-    /// profile.
+    /// The name in reports: the schedulerName, or `external` as prefix or whole name for an External profile.
     pub(crate) name: &'static str,
     /// The value of kube-scheduler's gang-scope annotation. The other backends have no scopes.
     pub(crate) scope: Option<&'static str>,
@@ -35,8 +34,7 @@ pub struct TargetDescription {
     /// Reasons for missing features that are better than the default reasons of the features.
     pub(crate) why_not: &'static [(Feature, &'static str)],
     pub(crate) properties: &'static [Property],
-    /// Feature gates, each with the clause that shows whether the gate is enabled, because the API does not
-    /// show it (KUBE-17).
+    /// Feature gates, each with the clause that shows if it is enabled: the API does not (KUBE-17).
     pub(crate) gates: &'static [(&'static str, &'static str)],
     pub(crate) version: ReportedVersion,
     pub(crate) external: Option<ExternalProfile>,
@@ -162,8 +160,7 @@ impl Target {
         self.description.trees.is_none_or(|trees| trees == kubernetes.has_trees())
     }
 
-    /// Feature gates of the scheduler that are assumed to be enabled, each with the clause that shows whether
-    /// that is true.
+    /// Feature gates that are assumed to be enabled, each with the clause that shows whether that is true.
     pub const fn gates(self) -> &'static [(&'static str, &'static str)] {
         self.description.gates
     }
@@ -244,8 +241,7 @@ impl Target {
     }
 
     /// Whether a clause applies to the target. To an External profile without a scheduler, only the clauses
-    /// about External apply. To one with a scheduler, the clauses apply that can be checked without gang
-    /// resources.
+    /// about External apply; with one, also the clauses that can be checked without gang resources.
     pub fn is_subject_to(self, clause: &Clause) -> bool {
         let is_checkable = match self.external() {
             None => true,
@@ -263,8 +259,7 @@ impl Target {
             && !clause.not_on.contains(&self.scheduler().name())
     }
 
-    /// Whether the clause applies, its features are declared, and the operator creates the gang resources
-    /// that it needs.
+    /// Whether the clause applies, its features are declared, and the operator creates the resources for it.
     pub fn owes(self, clause: &Clause) -> bool {
         self.is_subject_to(clause)
             && self.undeclared(clause).is_none()

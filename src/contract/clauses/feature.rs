@@ -112,8 +112,7 @@ features! {
 }
 
 impl Feature {
-    /// The clauses that are evidence for the feature: its own clauses, and clauses of other features that
-    /// also show it.
+    /// The clauses that are evidence for the feature: its own, and others that also show it.
     pub fn shown_by(self) -> impl Iterator<Item = &'static Clause> {
         CLAUSES.iter().filter(move |clause| clause.feature == Some(self) || clause.also_shows == Some(self))
     }

@@ -59,8 +59,7 @@ impl<'a> Source<'a> {
         Some(format!("https://github.com/{repository}/issues/{number}"))
     }
 
-    /// Returns the link text. For a file, this is its folder, its name and the number of the first cited
-    /// line. Any other source is returned as written.
+    /// Returns the link text: folder, name and first cited line of a file; any other source as written.
     pub fn name(self) -> String {
         match self.file() {
             Some(file) => {

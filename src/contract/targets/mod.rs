@@ -1,5 +1,4 @@
-//! Each scheduler has one file and a line in [`DESCRIPTIONS`]: its targets, and the kinds that its clusters
-//! have. `expect/schedulers/` contains what the suite expects of the scheduler.
+//! Each scheduler has one file and a line in [`DESCRIPTIONS`]: its targets, and the kinds of its clusters.
 
 mod ai_conformance;
 mod external;
