@@ -22,8 +22,7 @@ const DRY_RUN: &str = "?dryRun=All";
 const CONFLICTS: usize = 10;
 const STRICT: &str = "?fieldValidation=Strict";
 
-/// Returns one target per backend, in the order of probing. The External backend comes first, because it
-/// needs no running scheduler.
+/// One target per backend, in the order of probing: External first, because it needs no running scheduler.
 fn backends() -> Vec<Target> {
     let mut backends = vec![Target::EXTERNAL];
     for target in TARGETS {
@@ -62,13 +61,12 @@ impl TestContext {
         self.send_creates(base, attempts, "").await
     }
 
-    /// Like [`TestContext::attempt_creates`], but sends dry runs, which store nothing.
+    /// Like [`TestContext::attempt_creates`], but stores nothing.
     pub async fn attempt_dry_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, DRY_RUN).await
     }
 
-    /// Like [`TestContext::attempt_creates`], but the API server rejects unknown fields, as for kubectl. By
-    /// default it drops them and returns a warning.
+    /// Like [`TestContext::attempt_creates`], but unknown fields are rejected, not dropped with a warning.
     pub async fn attempt_strict_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, STRICT).await
     }
@@ -90,8 +88,7 @@ impl TestContext {
         self.send_updates(name, attempts, "").await
     }
 
-    /// Like [`TestContext::attempt_updates`], but sends dry runs, so that every variation starts from the
-    /// same object.
+    /// Like [`TestContext::attempt_updates`], but every variation starts from the same object.
     pub async fn attempt_dry_updates(&self, name: &str, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_updates(name, attempts, DRY_RUN).await
     }
@@ -110,9 +107,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Sends the change as a merge patch with the resourceVersion of the version that it was computed from. A
-    /// merge patch replaces a whole list, such as the finalizers. Without the resourceVersion, the patch
-    /// could restore a finalizer that the operator has just removed.
+    /// Sends the change as a merge patch, which replaces a whole list such as the finalizers. Without the
+    /// resourceVersion, the patch could restore a finalizer that the operator has just removed.
     async fn send_update(&self, name: &str, attempt: &Attempt, query: &str) -> Result<Reply, Stop> {
         let stored = self.attempt(Method::GET, "PodCliqueSet", name, &Value::Null).await?;
         let stored = stored.accepted(format!("read PodCliqueSet {name}"))?;
@@ -240,7 +236,7 @@ fn probe(target: Target) -> Value {
     pcs
 }
 
-/// The `x` in the new name prevents collisions with names that an operator derives from the name of `base`.
+/// The `x` prevents collisions with names that an operator derives from the name of `base`.
 fn variation(base: &Value, number: usize, attempt: &Attempt) -> Value {
     let mut pcs = base.clone();
     let name = base["metadata"]["name"].as_str().unwrap_or_default();

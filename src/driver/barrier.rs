@@ -33,8 +33,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Creates both canaries and records the mark `scheduler passed`. If the history has no binding of a gang
-    /// before this mark, the scheduler has decided not to bind it.
+    /// Records the mark `scheduler passed` after both canaries: the scheduler has decided not to bind a gang
+    /// that is unbound before this mark.
     pub async fn canaries(&self) -> Result<(), Stop> {
         self.two_canaries().await?;
         self.mark(SharedMark::SchedulerPassed, Value::Null);
@@ -90,14 +90,12 @@ impl TestContext {
         .await
     }
 
-    /// Creates a canary without the operator. A scheduler may miss a gang resource that was created before
-    /// its pod. The harness then patches the gang resources of the canary after the scheduler has rejected
-    /// the pod.
+    /// Creates a canary without the operator. If the scheduler missed a gang resource that was created before
+    /// its pod, the harness patches the canary's gang resources after the pod was rejected.
     async fn canary(&self) -> Result<(), Stop> {
         let scheduler = schedulers::of(self.target);
         let kinds: Vec<_> = scheduler.canary("").into_iter().map(|(kind, _)| kind).collect();
-        // Count the gang resources instead of the pods, because the scheduler may have evicted the pod of an
-        // earlier canary.
+        // Count gang resources, not pods: the scheduler may have evicted the pod of an earlier canary.
         let number = self.look(|live| {
             let objects = kinds.iter().flat_map(|kind| live.of(kind));
             objects.filter_map(|object| number_of_canary(text(&object["metadata"]["name"]))).max()

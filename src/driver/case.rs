@@ -15,9 +15,8 @@ use crate::context::{Stop, TestContext};
 use crate::enrichment::Enrichment;
 use crate::recorder::Keep;
 
-/// Creates a [`Case`] from the functions `drive` and `check` of the current module. The optional second
-/// argument, such as [`restored`](crate::control_plane::restored), is a function that runs `drive` and then
-/// repairs what it broke.
+/// Creates a [`Case`] from `drive` and `check` of the current module. The optional second argument, such as
+/// [`restored`](crate::control_plane::restored), runs `drive` and then repairs what it broke.
 #[macro_export]
 macro_rules! case {
     ($title:literal) => {
@@ -35,7 +34,6 @@ pub struct Case {
     pub title: &'static str,
     pub clauses: &'static [&'static str],
     pub nodes: &'static [Nodes],
-    /// The objects that the case submits, one YAML document each.
     pub manifest: &'static str,
     pub isolation: Isolation,
     pub needs: &'static [Need],
@@ -79,18 +77,15 @@ pub enum Need {
     TrainerPlugin,
 }
 
-/// Which other cases may run on the same cluster at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// Any other case, because the case uses only its own namespace and nodes.
     Shared,
-    /// No other case, because the case changes a component. These cases run one at a time on a separate local
-    /// control plane.
+    /// No other case, because the case changes a component: one at a time on a local control plane.
     Dedicated,
     /// No other case: the case runs alone on the shared cluster, without load from other cases.
     Exclusive,
-    /// No other case. The case gets its own control plane, which is deleted after the case. These cases run
-    /// one at a time.
+    /// No other case. Each such case has its own control plane, one after the other.
     Upgrade,
 }
 
@@ -104,8 +99,7 @@ pub struct Nodes {
     pub rack: Option<&'static str>,
     /// Step at which the nodes join ([`TestContext::add_nodes`]); 0 if they exist from the start.
     pub joining: u32,
-    /// Whether an extended resource may replace `pods` as the limit on pods per node. On real nodes the
-    /// kubelet fixes the `pods` capacity.
+    /// Whether an extended resource may replace `pods` as the limit: on real nodes the kubelet fixes `pods`.
     pub stand_in: bool,
     pub template: Option<&'static NodeTemplate>,
 }
@@ -125,8 +119,7 @@ impl Nodes {
         Self { pods, ..self }
     }
 
-    /// Forbids that an extended resource replaces `pods` as the limit on pods per node, because the pods of
-    /// the case request no resources.
+    /// For pods that request no resources: no extended resource may replace `pods` as the limit.
     #[must_use]
     pub const fn without_stand_in(self) -> Self {
         Self { stand_in: false, ..self }

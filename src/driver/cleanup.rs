@@ -50,8 +50,7 @@ impl TestContext {
                 self.mark(SharedMark::LeftOver, present.into());
                 return Ok(());
             }
-            // Wake up on every watch event, and poll the kinds that are not watched at a rate that does not
-            // load the API server.
+            // Wake up on watch events, and poll the kinds that are not watched, without much load.
             let _ = tokio::time::timeout(std::time::Duration::from_millis(200), changes.changed()).await;
         }
     }
@@ -64,7 +63,6 @@ impl TestContext {
         .await
     }
 
-    /// Waits until the Services are deleted. A timeout is no error.
     pub async fn try_until_services_deleted(&self, gangs: &[Gang]) -> Result<(), Stop> {
         let target = self.target;
         let deleted = self.until("the Services of the removed PodGangs deleted", CLEANUP, |live| {
@@ -118,7 +116,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// All objects in the namespace except those that every namespace has.
     async fn present(&self, kinds: &[ApiResource]) -> Result<Vec<Value>, Stop> {
         let lists = try_join_all(kinds.iter().map(|kind| self.list(kind))).await?;
         Ok(lists.into_iter().flatten().filter(|object| !is_unrelated(object)).collect())

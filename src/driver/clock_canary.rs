@@ -1,8 +1,6 @@
-//! Proves without a sleep that a termination delay has expired, by means of a one-pod PodCliqueSet with the
-//! same delay.
-//!
-//! The harness makes the canary's pod fail when the delay under test starts. Once the operator has terminated
-//! and recreated the canary, the delay under test has also expired.
+//! Proves without a sleep that a termination delay has expired: the pod of a one-pod PodCliqueSet with the
+//! same delay fails when the delay under test starts. Once the operator has terminated and recreated this
+//! canary, the delay under test has also expired.
 
 use conformance_contract::names;
 use conformance_expect::schedulers;
@@ -158,8 +156,7 @@ impl TestContext {
     }
 }
 
-/// Whether new pods have replaced all `old` ones. A terminating pod does not count as new, because the
-/// operator may have terminated its generation too.
+/// A terminating pod does not count as new, because the operator may have terminated its generation too.
 fn has_replaced(live: &Live, cliques: &[&str], old: &[String], ready: bool) -> bool {
     let is_of_cliques = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|clique| cliques.contains(&clique));
     let pods: Vec<_> = live.pods().filter(is_of_cliques).collect();

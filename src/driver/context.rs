@@ -1,7 +1,6 @@
-//! One run of a case on a target: its namespace, its nodes, and the operations that drivers use.
-//!
-//! It records facts that no API object shows as marks in the history. A timeout stops the driver, and the
-//! checks then decide on the history up to that point.
+//! One run of a case on a target: its namespace, its nodes, and the operations that drivers use. It records
+//! facts that no API object shows as marks in the history. After a timeout, the checks decide on the history
+//! up to that point.
 
 mod companions;
 mod manifests;
@@ -50,7 +49,6 @@ pub struct TestContext {
     /// The resourceVersion of the last change that the case made to each object, by kind and name.
     changed: Mutex<BTreeMap<(&'static str, String), u64>>,
     started: Instant,
-    /// Time that the harness spent on its own work.
     pub overhead: Duration,
     /// Time from the ungating of a gang's pods until the canaries prove that the scheduler did not bind them.
     pub negative_verdict: Option<Duration>,
@@ -106,8 +104,7 @@ impl TestContext {
             deploy::create_unless_exists(&test.test_cluster.client, &account).await?;
         }
         match test.add_nodes(0).await {
-            // The timeout means that the backend did not update the scheduler's topology model. A check
-            // decides on that.
+            // The backend did not update the scheduler's topology model in time, which a check decides.
             Err(Stop::Timeout(_))
                 if { schedulers::of(target).topology_model() }
                     .is_some_and(|topology_model| topology_model.is_maintained_by_backend) => {}
@@ -161,8 +158,7 @@ impl TestContext {
     pub fn history(&self) -> History {
         let header = Header::new(self.case.id, self.target, &self.namespace, self.submitted.clone());
         let slowness = self.test_cluster.speed.slowest_since(self.started);
-        // The period is known only in a local cluster: in other clusters the scheduler may run with other
-        // flags.
+        // Only a local cluster's period is known: in other clusters the scheduler may run with other flags.
         let local = self.local().ok();
         let cycle_millis = local.and_then(|_| installation(self.target.scheduler()).cycle_millis);
         let header = Header { slowness, cycle_millis, ..header };

@@ -1,5 +1,3 @@
-//! Changes to the control plane of a dedicated case ([`super::case::Isolation::Dedicated`]).
-
 use std::time::{Duration, Instant};
 
 use conformance_cluster::ClusterError;
@@ -103,8 +101,7 @@ impl TestContext {
         Ok(cluster.scheduler_ready(self.target.scheduler()).await?)
     }
 
-    /// Restarts KAI with this grace period. KAI then evicts the remaining pods of a gang that has been
-    /// incomplete for this period.
+    /// Restarts KAI with this grace period, after which it evicts the remaining pods of an incomplete gang.
     pub async fn evict_stale_gangs(&self, grace: Duration) -> Result<(), Stop> {
         self.kill_scheduler().await?;
         self.local()?.respecify(|spec| spec.stale_gangs_for = Some(grace));
@@ -121,8 +118,7 @@ impl TestContext {
         self.start_scheduler().await
     }
 
-    /// Restarts the scheduler without a plugin or flag. `name` is defined in the scheduler's file in
-    /// `install/schedulers`.
+    /// Restarts the scheduler without the plugin or flag `name`, as defined in `install/schedulers`.
     pub async fn restart_scheduler_without(&self, name: &str) -> Result<(), Stop> {
         let scheduler = self.target.scheduler();
         self.kill_scheduler().await?;
@@ -146,7 +142,6 @@ impl TestContext {
         Ok(cluster.apiserver_ready().await?)
     }
 
-    /// Restarts the operator and waits until it is ready. A mark records its log.
     pub async fn restart_controller(&self, spec: ControllerSpec) -> Result<(), Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -155,8 +150,7 @@ impl TestContext {
         self.controller_mark(json!(log)).await
     }
 
-    /// Like [`TestContext::restart_controller`], but the operator may also exit. A mark records its exit
-    /// code. Returns whether it is ready.
+    /// Like [`TestContext::restart_controller`], but the operator may exit. Returns whether it is ready.
     pub async fn restart_controller_or_exit(&self, spec: ControllerSpec) -> Result<bool, Stop> {
         let cluster = self.local()?;
         let before = controller_log(cluster).len();
@@ -171,8 +165,7 @@ impl TestContext {
         }
     }
 
-    /// Starts the operator once per flaw, with a flawed configuration. A mark records its exit code and log.
-    /// The operator is stopped afterwards.
+    /// Starts the operator once per flaw, and records its exit code and log. It is stopped afterwards.
     pub async fn start_with_flaws(&self, flaws: &[Flaw]) -> Result<(), Stop> {
         let cluster = self.local()?;
         let original = cluster.spec().controller;

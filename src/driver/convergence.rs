@@ -1,9 +1,8 @@
 //! Waits until a PodCliqueSet has converged: every wanted object exists and no controller has work left.
 //!
-//! No clause defines the counts in an operator's statuses. If they report that everything is complete, the
-//! PodCliqueSet has converged. Otherwise the harness assumes convergence after a period without writes.
-//! Checks compare later versions with the converged state, so a late write would look like an effect of the
-//! case.
+//! No clause defines the counts in statuses. If they report that everything is complete, the PodCliqueSet has
+//! converged; otherwise a period without writes counts as convergence. Checks compare later versions with the
+//! converged state, so a late write would look like an effect of the case.
 
 use conformance_contract::clauses::Feature;
 use conformance_expect::{Gang, scaling};
@@ -65,8 +64,7 @@ impl TestContext {
         }
     }
 
-    /// Waits until the gang resources match the PodGangs. An operator may update the pod counts of gang
-    /// resources last.
+    /// Waits until gang resources match the PodGangs: an operator may update their pod counts last.
     pub async fn until_resources_match(&self, set: &str) -> Result<(), Stop> {
         let history = self.history();
         let pcs = history.header.submitted.get(set);

@@ -31,7 +31,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Returns `None` if the CRD does not exist.
     async fn crd(&self, method: Method, name: &str) -> Result<Option<Value>, Stop> {
         let action = format!("{method} CRD {name}");
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");

@@ -5,7 +5,6 @@ use conformance_history::{Live, Pod, event_about, event_note};
 
 const LINES: usize = 8;
 
-/// Summarizes pods, gang resources and recent events for the message of a timeout.
 pub fn describe(live: &Live) -> String {
     let mut text = String::new();
     let pods: Vec<Pod<'_>> = live.pods().collect();

@@ -1,5 +1,4 @@
-//! Schedulers with their own topology model notice new nodes late. A separate wait keeps this delay out of
-//! the limits for gangs.
+//! Schedulers with a topology model notice new nodes late. This wait keeps the delay out of gangs' limits.
 
 use conformance_expect::domains::domains;
 use conformance_expect::schedulers;

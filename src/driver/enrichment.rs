@@ -66,8 +66,7 @@ const SMALL: [Enrichment; 7] = [
     Enrichment::DnsConfig,
 ];
 
-/// Of [`ONE_IN`] cliques, one has the features of the first entry, and another the features of the second
-/// entry.
+/// Of [`ONE_IN`] cliques, one has the features of the first entry, and another those of the second.
 const LARGE: [&[Enrichment]; 2] =
     [&[Enrichment::Container, Enrichment::Probe, Enrichment::Volumes], &[Enrichment::InitContainers]];
 const ONE_IN: usize = 14;

@@ -13,8 +13,7 @@ const SERVICE_ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 impl TestContext {
     /// Finds the service account of an init container's token, and records `{"account", "rules", "elsewhere",
-    /// "ofAll"}`. The last three are its rules in the case's namespace, its rules in `default`, and the rules
-    /// of every service account.
+    /// "ofAll"}`: its rules in the case's namespace and in `default`, and the rules of every service account.
     pub async fn record_init_rights(&self, mark: MarkName) -> Result<(), Stop> {
         let refused = |reason: &str| Stop::Refused {
             action: "find the service account of an init container".into(),
@@ -61,7 +60,6 @@ impl TestContext {
         .await
     }
 
-    /// Sends one request for an object that histories do not contain, optionally as `user`.
     async fn raw(&self, method: Method, path: &str, body: &Value, user: Option<&str>) -> Result<Value, Stop> {
         let action = format!("{method} {path}");
         let mut request = http::Request::builder()

@@ -1,7 +1,5 @@
-//! Changes to real nodes and their kubelets, and facts about them that no API object shows.
-//!
-//! The nodes are kind containers. [`nodes_repaired`] undoes all changes, because the next case uses the same
-//! nodes.
+//! Changes to real nodes and their kubelets, and facts about them that no API object shows. The nodes are
+//! kind containers. [`nodes_repaired`] undoes all changes, because the next case uses the same nodes.
 
 use conformance_cluster::ClusterError;
 use conformance_cluster::kind::KindCluster;
@@ -63,7 +61,6 @@ impl TestContext {
         self.until_in_cluster(&condition, limits::DEVICES, is_reported).await
     }
 
-    /// Starts the kubelet and waits until its node is Ready.
     pub async fn start_kubelet(&self, node: &str) -> Result<(), Stop> {
         let kind = self.kind()?;
         kind.start_kubelet(node).await?;
@@ -100,7 +97,6 @@ async fn crictl(kind: &KindCluster, node: &str, words: &[&str]) -> Result<String
     kind.on_node(node, &words).await
 }
 
-/// An entry of [`SharedMark::Allocated`], from the output of `crictl inspect`.
 fn allocation(node: &str, container: &Value) -> Value {
     let labels = &container["status"]["labels"];
     json!({

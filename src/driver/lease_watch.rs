@@ -15,14 +15,12 @@ use tokio::task::JoinSet;
 use super::limits::{self, Limit};
 use crate::context::{Stop, TestContext};
 
-/// The watch ends when this value is dropped.
 pub struct LeaseWatch {
     holder: watch::Receiver<Option<String>>,
     _task: JoinSet<()>,
 }
 
 impl TestContext {
-    /// Starts the watch, and returns once the lease has a holder.
     pub async fn watch_lease(&self) -> Result<LeaseWatch, Stop> {
         let operator = self.kind()?.operator();
         let leases: Api<Lease> = Api::namespaced(self.test_cluster.client.clone(), &operator.namespace);

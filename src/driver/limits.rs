@@ -16,25 +16,21 @@ const fn seconds(name: &'static str, seconds: u64) -> Limit {
 
 /// A controller creates, changes or deletes objects.
 pub const REACTION: Limit = seconds("reaction", 20);
-/// An operator notices new cluster-scoped companions, which its admission reads. Not scaled, because this
-/// wait precedes the cases.
+/// An operator notices new cluster-scoped companions. Not scaled, because this wait precedes the cases.
 pub const COMPANIONS: Limit = seconds("companions", 5);
 /// A scheduler decides on a gang.
 pub const SCHEDULING: Limit = seconds("scheduling", 30);
 /// A scheduler retries a gang that now fits. kube-scheduler's longest pause between two tries is 10 s.
 pub const ANOTHER_TRY: Limit = seconds("another try", 15);
-/// A scheduler that works in sessions retries a gang that now fits. The wait starts after canaries have
-/// proved that a later session ran.
+/// A scheduler that works in sessions retries a gang that now fits, after canaries proved a later session.
 pub const LATER_SESSION: Limit = seconds("later session", 3);
 /// A scheduler that picks among equal domains at random has retried many times, with growing backoff.
 pub const RETRIES: Limit = seconds("retries", 90);
 pub const CLEANUP: Limit = seconds("cleanup", 30);
-/// A terminating namespace makes no progress for this long. While pods and finalizers remain, the backoff of
-/// the namespace controller grows to one minute. The limit is twice that, because one try may be without
-/// effect.
+/// A terminating namespace makes no progress for this long: twice the namespace controller's longest backoff
+/// of one minute, because one try may be without effect.
 pub const NAMESPACE_QUIET: Limit = seconds("namespace quiet", 120);
-/// A namespace is deleted. A deletion that exceeds this limit is a timeout even if it makes progress. The
-/// limit is many times the longest backoff of the namespace controller.
+/// A namespace is deleted, even if it makes progress: many times the namespace controller's longest backoff.
 pub const NAMESPACE_END: Limit = seconds("namespace end", 480);
 /// A restarted component is ready and has caught up.
 pub const RECOVERY: Limit = seconds("recovery", 60);
@@ -46,8 +42,7 @@ pub const CONTAINERS: Limit = seconds("containers", 60);
 pub const DEVICES: Limit = seconds("devices", 60);
 /// A kubelet fails for the first time to pull an image that does not exist.
 pub const IMAGE_PULL: Limit = seconds("image pull", 60);
-/// The pods of an unreachable node are deleted and replaced. Kubernetes evicts the pods of one such node per
-/// ten seconds.
+/// The pods of a lost node are replaced. Kubernetes evicts the pods of one such node per ten seconds.
 pub const NODE_LOSS: Limit = seconds("node loss", 120);
 /// A new release of the operator migrates the objects of the old release. Upstream polls every 5 s.
 pub const MIGRATION: Limit = seconds("migration", 60);

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Number of remaining objects except Events. Events do not block the deletion, and failing tries create
-    /// new ones.
+    /// Remaining objects except Events, which do not block the deletion: failing tries create new ones.
     left: usize,
     untouched: usize,
     finalizers: usize,
@@ -18,7 +17,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns `None` once the namespace is deleted.
     pub(crate) fn of(namespace: Option<&Value>, contents: &Live) -> Option<Self> {
         let namespace = namespace?;
         let objects = || contents.all().filter(|object| object["kind"] != "Event");

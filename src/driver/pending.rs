@@ -1,6 +1,5 @@
-//! Causes the scheduler to retry a pending gang. A first try may leave wrong state in the scheduler, so that
-//! a later try binds only a part of the gang. After each retry, canaries prove that the scheduler has tried
-//! the gang.
+//! Causes the scheduler to retry a pending gang: a first try may leave wrong state in the scheduler, so that
+//! a later try binds only a part. After each retry, canaries prove that the scheduler has tried the gang.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +18,7 @@ pub enum Retry {
     /// The nodes of this step join, but the gang still does not fit.
     NodesJoin(u32),
     PodReplaced,
-    /// The gang resources are deleted and restored: by the operator if it declares self-healing, otherwise by
-    /// the harness.
+    /// The gang resources are deleted, and restored by an operator with self-healing or else by the harness.
     GangResourcesRestored,
     /// A gang that requests no scarce resource is created, bound and deleted.
     AnotherGang,
@@ -109,7 +107,6 @@ impl TestContext {
         Ok(())
     }
 
-    /// Submits a PodCliqueSet with one small pod, waits until the pod is bound, and deletes the PodCliqueSet.
     async fn bind_another_gang(&mut self, gang: &Gang) -> Result<(), Stop> {
         let name = format!("{}-by", gang.set);
         let mut set = self.manifest(&gang.set)?;
@@ -137,7 +134,6 @@ impl TestContext {
     }
 }
 
-/// Removes the fields that the API server assigns.
 fn as_new(mut object: Value) -> Value {
     for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "finalizers"]
     {

@@ -1,5 +1,4 @@
-//! Changes the status of running pods. Simulated nodes have no kubelet, so only the harness makes pods
-//! unhealthy there.
+//! Changes the status of running pods: simulated nodes have no kubelet that makes pods unhealthy.
 
 use std::time::Duration;
 
@@ -19,7 +18,6 @@ const READINESS_GATE: &str = "conformance.grove.io/may-be-ready";
 /// Label of pods whose containers never start on simulated nodes.
 pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 
-/// Taint that [`TestContext::close`] sets.
 const CLOSED: &str = "conformance.grove.io/closed";
 
 /// KWOK may write a status twice. The second write follows within this period.

@@ -1,5 +1,4 @@
-//! Queues of Volcano and KAI. The suite does not run Volcano's controller, so the harness opens a Volcano
-//! queue through its status.
+//! Queues of Volcano and KAI. Without Volcano's controller, the harness opens a queue through its status.
 
 use conformance_contract::names;
 use conformance_history::SharedMark;
@@ -23,8 +22,7 @@ impl TestContext {
         self.set_queue_state(name, "Open").await
     }
 
-    /// Creates a queue whose pods may use at most this many GPUs at a time. Volcano restarts with the plugin
-    /// that enforces such limits.
+    /// Creates a queue with a limit of GPUs, and restarts Volcano with the plugin that enforces such limits.
     pub async fn create_limited_queue(&self, name: &str, gpus: u32) -> Result<(), Stop> {
         if self.target.scheduler() == kai::SCHEDULER {
             let mut queue = kai::queue(name, Some(kai::PARENT_QUEUE));

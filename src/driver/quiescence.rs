@@ -38,8 +38,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Watches for a fixed, unscaled length. The check judges every write between the mark before this call
-    /// and the mark that this call records.
+    /// Watches for a fixed, unscaled length, from the last mark until the mark that this call records.
     pub async fn watch_while_idle(&self, length: Duration) -> Result<(), Stop> {
         // Wait for a fixed time, because a wait for silence would ignore all writes before the silence.
         let begin = Timestamp::now();
@@ -76,8 +75,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Records the operator's writes from the audit log of the API server, because a history lacks requests
-    /// that change nothing.
+    /// Records the operator's writes from the audit log: a history lacks requests that change nothing.
     pub fn record_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
         let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
         let writes = cluster.operator_writes(&self.namespace, since)?;

@@ -98,14 +98,12 @@ impl Recorder {
         &self.client
     }
 
-    /// Returns the kind with this name in histories, in the version that is served, or `None` if the kind is
-    /// not watched.
+    /// Returns the kind with this name, in the served version, or `None` if the kind is not watched.
     pub fn kind(&self, name: &str) -> Option<Kind> {
         self.kinds.iter().map(ServedKind::get).find(|kind| kind.name == name)
     }
 
-    /// Looks up the served versions again after an upgrade of the API server. A list of a version that is no
-    /// longer served would look empty.
+    /// Looks up the served versions after an upgrade: a list of an unserved version would look empty.
     pub async fn look_up_versions(&self) -> Result<(), ClusterError> {
         for kind in &self.kinds {
             if !kind.look_up(&self.client).await {
@@ -160,8 +158,7 @@ impl Recorder {
         self.logs.look(namespace, at)
     }
 
-    /// Returns a channel that notifies of changes in a followed namespace, or for "" of changes to
-    /// cluster-scoped objects. For other namespaces it never notifies.
+    /// Notifies of changes in a followed namespace, or for "" of changes to cluster-scoped objects.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
         self.logs.follow(namespace).unwrap_or_else(|| {
             tracing::error!(namespace, "a case waits for a namespace that the recorder does not watch");

@@ -1,5 +1,3 @@
-//! The permissions that a run needs in an existing cluster.
-
 use std::collections::BTreeSet;
 
 use conformance_cluster::existing::Right;

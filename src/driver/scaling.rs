@@ -1,5 +1,4 @@
-//! Scales workloads through the scale subresource, as an autoscaler does, or by patching the object, as
-//! `kubectl apply` does.
+//! Scales through the scale subresource, as an autoscaler does, or by a patch, as `kubectl apply` does.
 
 use conformance_history::{MarkName, SharedMark};
 use http::Method;

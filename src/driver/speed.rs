@@ -12,8 +12,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// Nominal time of a read, measured on two cores that run ten cases and nothing else. The limits are chosen
-/// for this time.
+/// Nominal time of a read, measured on two cores that run only ten cases. The limits are chosen for it.
 const NOMINAL: Duration = Duration::from_millis(15);
 /// Minimum and maximum factor. An event that takes longer than the maximum allows counts as missing.
 const FACTORS: (f64, f64) = (1.0, 4.0);
@@ -145,8 +144,7 @@ impl Speed {
         self.reads.too_slow_since(begin).map(|(_, evidence)| evidence)
     }
 
-    /// Returns the limit, adjusted to the machine's speed. If the machine was too slow to decide, the limit
-    /// starts again after that moment.
+    /// Returns the limit, adjusted to the machine's speed, from the last moment that was too slow to decide.
     pub fn extended(&self, length: Duration, begin: Instant) -> Duration {
         self.reads.extended(length, begin)
     }

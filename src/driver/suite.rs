@@ -1,5 +1,4 @@
-//! A suite is the set of cases about one kind of workload. Each suite is a crate, and `run/suites.rs` lists
-//! all suites.
+//! A suite is a crate with the cases about one kind of workload. `run/suites.rs` lists all suites.
 
 use conformance_contract::clauses::Workload;
 use conformance_contract::ruling::Finding;
@@ -13,7 +12,6 @@ use crate::case::Case;
 pub struct Suite {
     pub workload: Workload,
     pub cases: &'static [Case],
-    /// The targets on which the cases run, in the order of the report.
     pub targets: &'static [Target],
     pub kinds: fn() -> Vec<Kind>,
     pub invariants: Invariants,
@@ -40,7 +38,6 @@ impl Suite {
         self.quick.lines().any(|line| line == id)
     }
 
-    /// Returns the usual duration of a case in seconds, or `None` if it was not measured.
     pub fn usual_seconds(&self, id: &str) -> Option<f64> {
         let lines = self.usual_seconds.lines();
         lines.filter_map(|line| line.split_once(' ')).find(|(case, _)| *case == id)?.1.parse().ok()

@@ -59,8 +59,7 @@ impl TestContext {
     }
 }
 
-/// Sets the revision variable in all containers. The position of the variable is kept, so that setting the
-/// former revision restores the former template.
+/// Sets the revision variable, without moving it: the former revision then restores the former template.
 pub fn set_revision(clique: &mut Value, revision: &str) {
     let own = json!({"name": REVISION, "value": revision});
     let containers = clique["spec"]["podSpec"]["containers"].as_array_mut();

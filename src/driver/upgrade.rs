@@ -1,8 +1,6 @@
-//! An upgrade of the operator or of Kubernetes while gangs run, on a control plane that only this case uses
-//! ([`super::case::Isolation::Upgrade`]).
-//!
-//! Releases name PodGangs differently. Waits therefore identify a PodGang by its podgroups, and use
-//! PodCliques and pods, whose names are stable.
+//! An upgrade of the operator or of Kubernetes while gangs run, on the case's own control plane
+//! ([`super::case::Isolation::Upgrade`]). Releases name PodGangs differently, so waits identify a PodGang by
+//! its podgroups, and use PodCliques and pods, whose names are stable.
 
 use conformance_expect::{Gang, scaling, schedulers};
 use conformance_facts::{binding, migration};
@@ -15,16 +13,14 @@ use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Stop, TestContext};
 
 impl TestContext {
-    /// Waits until the PodCliqueSet has all objects that it should have after the last scaling, regardless of
-    /// the names of its PodGangs.
+    /// Waits until the PodCliqueSet has all its objects after the last scaling, under any PodGang names.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.wanted_gangs(set);
         let is_complete = |live: &Live| migration::differences(live, set, &gangs).is_empty();
         self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, is_complete).await
     }
 
-    /// Waits until all gangs are bound, as the last step of a case. A timeout is no error, because a check
-    /// decides on the final state.
+    /// Waits until all gangs are bound. A timeout is no error, because a check decides on the final state.
     pub async fn try_until_bound(&self, set: &str) -> Result<(), Stop> {
         let units: Vec<_> = self.wanted_gangs(set).iter().flat_map(|gang| gang.units(self.target)).collect();
         let are_whole = |live: &Live| binding::not_fully_bound(live, &units).next().is_none();
@@ -57,8 +53,7 @@ impl TestContext {
         pcs.map(|pcs| scaling::gangs(&history, pcs, history.entries.len())).unwrap_or_default()
     }
 
-    /// Stops the old operator, records the mark and starts the upgrade of the control plane. The new operator
-    /// is not started yet.
+    /// Stops the old operator, records the mark and upgrades the control plane, but starts no new operator.
     pub async fn begin_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.stop_part(Part::Controller, Signal::TERM).await;
@@ -120,7 +115,6 @@ fn in_time(waited: Result<(), Stop>) -> Result<bool, Stop> {
     }
 }
 
-/// Returns the number of object changes in a history, without canaries and Events.
 fn changes(history: &History) -> usize {
     history.versions().filter(|version| version.kind() != "Event" && !is_of_canary(version.object)).count()
 }

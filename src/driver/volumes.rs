@@ -33,8 +33,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Creates a claim without a storage class. No scheduler considers its pods before
-    /// [`TestContext::bind_claim`].
+    /// Creates a claim without a storage class: its pods wait for [`TestContext::bind_claim`].
     pub async fn create_claim(&self, name: &str) -> Result<(), Stop> {
         self.create_claim_of(name, "").await
     }
@@ -90,8 +89,7 @@ impl TestContext {
         Ok(deploy::apply(&self.test_cluster.client, &volume).await?)
     }
 
-    /// Returns metadata of a cluster-scoped object that has the name of the case's namespace and that the
-    /// namespace owns.
+    /// Returns metadata of a cluster-scoped object with the namespace's name, which the namespace owns.
     async fn namespace_owned_metadata(&self) -> Result<Value, Stop> {
         let name = &self.namespace;
         let found = Api::<Namespace>::all(self.test_cluster.client.clone()).get(name).await;
@@ -108,8 +106,7 @@ pub struct Provisioner {
     namespace: String,
     /// Metadata without a name. Its owner reference deletes the volumes with the namespace.
     metadata: Value,
-    /// The storage classes whose claims get no volume, because the manifest has volumes for them; `""` stands
-    /// for claims without a class.
+    /// Storage classes whose claims get no volume, because the manifest has volumes for them; `""`: no class.
     left_out: BTreeSet<String>,
 }
 

@@ -1,5 +1,4 @@
-//! Companions are the other objects of a user's manifest. The harness creates them before the PodCliqueSets
-//! and deletes them after them.
+//! Companions are the other objects of a user's manifest, created before and deleted after the PodCliqueSets.
 
 use std::time::Instant;
 
@@ -19,8 +18,7 @@ const ADDING_TO_PODS: [&str; 5] = [
 ];
 
 impl TestContext {
-    /// Applies the object, including its status. [`TestContext::delete_companions`], or the end of the case,
-    /// deletes it.
+    /// Applies the object with its status. It is deleted at the end of the case at the latest.
     pub async fn apply_companion(&self, object: Value) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -67,8 +65,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Sends the PodCliqueSet as a dry run. Returns the refusal if the operator may withdraw it once it has
-    /// noticed the companions.
+    /// Returns the refusal of a dry run if the operator may withdraw it once it has noticed the companions.
     async fn refusal_of(&self, set: &Value) -> Result<Option<String>, Stop> {
         match deploy::dry_run(&self.test_cluster.client, set).await {
             Ok(()) => Ok(None),

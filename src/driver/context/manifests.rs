@@ -9,8 +9,7 @@ use super::{Stop, TestContext};
 use crate::enrichment::enrich;
 
 impl TestContext {
-    /// Returns the PodCliqueSet `name` of the manifest, with enrichments, for the case's nodes and the
-    /// target's backend.
+    /// Returns the PodCliqueSet `name` of the manifest, enriched and prepared for the nodes and the backend.
     pub fn manifest(&self, name: &str) -> Result<Value, Stop> {
         self.manifest_for(self.target, name)
     }

@@ -127,7 +127,6 @@ impl TestContext {
             .map(drop)
     }
 
-    /// Deletes the PodCliqueSet, and waits until its pods are deleted.
     pub async fn remove_set(&self, set: &str) -> Result<(), Stop> {
         self.delete("PodCliqueSet", set).await?;
         let removed = Awaited::demanded_by(DEL_01, format!("PodCliqueSet {set} and its pods deleted"));

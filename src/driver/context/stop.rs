@@ -1,7 +1,6 @@
-//! Why a driver stops early, and which clause is violated as a result, if any.
-//!
-//! A timeout violates the clause that demands the awaited state ([`Awaited`]), unless the machine was too
-//! slow to decide. `run/verdict.rs` reports this violation only if no check has found the cause.
+//! Why a driver stops early, and which clause is violated as a result, if any. A timeout violates the clause
+//! that demands the awaited state ([`Awaited`]), unless the machine was too slow to decide. `run/verdict.rs`
+//! reports this violation only if no check has found the cause.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -28,7 +27,6 @@ pub struct Awaited<'a> {
 }
 
 impl<'a> Awaited<'a> {
-    /// The clause demands the state. It may be a clause that the case does not list.
     pub fn demanded_by(clause: &'static str, condition: impl Into<Cow<'a, str>>) -> Self {
         debug_assert!(clauses::clause(clause).is_some(), "{clause} is in the contract");
         Self { condition: condition.into(), duty: Duty::Clause(clause) }

@@ -72,8 +72,7 @@ impl TestContext {
         Err(self.timed_out(awaited, limit, begin).await)
     }
 
-    /// Checks the condition again after the recorder has caught up, because a watch may have delivered
-    /// nothing for a while.
+    /// Checks again after the recorder has caught up: a watch may have delivered nothing for a while.
     async fn is_reached_when_caught_up(&self, namespace: &str, is_reached: impl Fn(&Live) -> bool) -> bool {
         let is_followed = !namespace.is_empty();
         is_followed
@@ -101,8 +100,7 @@ impl TestContext {
         self.test_cluster.recorder.settle(namespace, self.length(limits::SETTLE)).await
     }
 
-    /// Returns the failure of the cluster if there is one, and otherwise the timeout, which it also records
-    /// in a mark.
+    /// Returns the failure of the cluster or else the timeout, which it also records in a mark.
     pub async fn timed_out(&self, condition: impl Into<Awaited<'_>>, limit: Limit, begin: Instant) -> Stop {
         let awaited = condition.into();
         if let Err(error) = self.test_cluster.cluster.healthy().await {
@@ -171,13 +169,11 @@ impl TestContext {
         limit.length.mul_f64(self.scale * self.test_cluster.speed.factor())
     }
 
-    /// Returns the scaled length of the limit. The limit restarts after a moment when the machine was too
-    /// slow to decide.
+    /// The limit restarts after a moment when the machine was too slow to decide.
     pub fn length_since(&self, limit: Limit, begin: Instant) -> Duration {
         self.test_cluster.speed.extended(limit.length.mul_f64(self.scale), begin)
     }
 
-    /// Returns `None` on a timeout.
     pub async fn within<T>(&self, limit: Limit, wait: impl Future<Output = T>) -> Option<T> {
         let begin = Instant::now();
         within(|| self.length_since(limit, begin), wait).await
@@ -188,8 +184,7 @@ impl TestContext {
         self.until(condition, limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
-    /// Waits until the gang's pods are ungated. If surplus pods stay gated until the hard gang is bound, the
-    /// wait covers only the pods of the hard gang.
+    /// Waits until the gang's pods are ungated, or only the hard gang's if surplus pods wait for its binding.
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
         let count = expectations.initially_released(gang);
@@ -213,8 +208,7 @@ impl TestContext {
     }
 }
 
-/// Returns `None` on a timeout. `length` is evaluated again whenever it expires, because it may grow during
-/// the wait.
+/// Returns `None` on a timeout. `length` may grow during the wait, so it is evaluated again when it expires.
 async fn within<T>(length: impl Fn() -> Duration, wait: impl Future<Output = T>) -> Option<T> {
     let begin = tokio::time::Instant::now();
     let mut wait = pin!(wait);

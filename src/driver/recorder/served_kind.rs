@@ -38,7 +38,6 @@ impl ServedKind {
     }
 }
 
-/// Returns every served `GROUP/VERSION`.
 pub(super) async fn api_versions(client: &Client) -> kube::Result<BTreeSet<String>> {
     let versions = client.list_api_groups().await?.groups.into_iter().flat_map(|group| group.versions);
     Ok(versions.map(|version| version.group_version).collect())

@@ -173,7 +173,6 @@ pub(super) async fn first_api_versions(client: &Client, last: &mut String) -> BT
     }
 }
 
-/// Returns the resourceVersion of the list and its items.
 pub(super) async fn list(
     client: &Client,
     kind: &Kind,
