@@ -1,5 +1,3 @@
-//! Topology domains: the host, rack and block of each node.
-
 use std::collections::BTreeSet;
 
 use conformance_contract::names;

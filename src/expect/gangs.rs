@@ -1,5 +1,4 @@
-//! Derives the PodGangs that a PodCliqueSet should have from its manifest, according to the contract (GANG-01
-//! to GANG-03). [`crate::resolver`] finds the existing PodGangs for them.
+//! Derives the PodGangs of a PodCliqueSet from its manifest, according to the contract (GANG-01 to GANG-03).
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
@@ -14,10 +13,8 @@ use crate::resolver::resolved_in;
 pub struct Gang {
     pub set: String,
     pub replica: usize,
-    /// Whether this is the base PodGang, for which the other PodGangs of the replica wait.
     pub is_base: bool,
-    /// The name of the PodGang if known, otherwise its podgroups in angle brackets, which is never a valid
-    /// name.
+    /// The name of the PodGang if known, otherwise its podgroups in angle brackets, which no object can have.
     pub name: String,
     pub groups: Vec<Group>,
     /// The existing gang resource that the pods name, for a backend that chooses such names freely.
@@ -37,7 +34,6 @@ pub struct Group {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     pub gang: String,
-    /// PodCliques, each with its minimum number of pods.
     pub minimums: Vec<(String, usize)>,
 }
 

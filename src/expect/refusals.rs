@@ -18,7 +18,7 @@ pub enum Refusal {
     SystemPriority(String),
 }
 
-/// They exist in every cluster.
+/// Both classes exist in every cluster.
 pub const SYSTEM_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
 /// Returns why admission must refuse a PodCliqueSet, or `None` if these rules do not require a refusal.
@@ -55,8 +55,7 @@ fn names(template: &Value) -> impl Iterator<Item = &str> {
     parts.map(|part| text(&part["name"]))
 }
 
-/// Returns two cliques whose PodCliques would have the same name. Also considers the replicas that a later
-/// scale-out of a scaling group creates.
+/// Returns two cliques whose PodCliques would have the same name, also after a later scale-out.
 fn same_name(template: &Value) -> Option<[String; 2]> {
     // Only these indices can cause a collision. If the names of two cliques are equal for some replicas, each
     // replica index is also a word of the other clique's name.

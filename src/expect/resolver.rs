@@ -15,7 +15,6 @@ use crate::{Gang, schedulers};
 type Similarity = (usize, Reverse<usize>);
 
 impl Gang {
-    /// Returns the similarity of a PodGang to this one, or `None` if it is a different PodGang.
     fn similarity(&self, pod_gang: &Value) -> Option<Similarity> {
         let has_other_owner = controller(pod_gang)
             .is_some_and(|owner| owner["kind"] != "PodCliqueSet" || owner["name"] != self.set.as_str());

@@ -1,6 +1,5 @@
-//! Applies every `scaled` mark of a history to the manifest of a PodCliqueSet. Cliques and scaling groups
-//! that are scaled to 0 are in no PodGang (AUTO-06). An object that is created again takes the replicas of
-//! the template.
+//! Applies every `scaled` mark of a history to the manifest. Cliques and scaling groups that are scaled to 0
+//! are in no PodGang (AUTO-06). A recreated object takes the replicas of the template.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +32,7 @@ pub struct Sizes<'a> {
     own: OwnReplicas,
 }
 
-/// Replicas of the PodCliques and scaling groups that were scaled directly. Separate maps, because a
-/// PodClique and a scaling group may have the same name.
+/// Replicas that were set directly. Two maps: a PodClique and a scaling group may have the same name.
 #[derive(Debug, Clone, Default)]
 struct OwnReplicas {
     cliques: BTreeMap<String, u64>,
@@ -162,7 +160,6 @@ mod tests {
         }}})
     }
 
-    /// Returns the replica, the minimum and the number of pods of each PodGang.
     fn after(scales: &[(&str, &str, u64)]) -> Vec<(usize, usize, usize)> {
         let story = scales.iter().fold(Story::flat(), |story, (kind, name, replicas)| {
             story.mark(SharedMark::Scaled, json!({"kind": kind, "name": name, "replicas": replicas}))

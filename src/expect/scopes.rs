@@ -82,8 +82,7 @@ impl SetReplica {
     }
 }
 
-/// Returns the template of a PodClique. Its name is `<set>-<index>-<clique>` or
-/// `<set>-<index>-<group>-<index>-<clique>`.
+/// The template of the PodClique `<set>-<index>-<clique>` or `<set>-<index>-<group>-<index>-<clique>`.
 pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
     let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
     let in_group = |group: &Value| {
@@ -96,8 +95,7 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
     list(&template["cliques"]).iter().find(|found| found["name"] == clique)
 }
 
-/// An object that needs an autoscaler: a clique or scaling group of one PodCliqueSet replica, with a scale
-/// configuration.
+/// An object that needs an autoscaler: a clique or scaling group of a replica, with a scale configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaled {
     pub kind: &'static str,
@@ -128,12 +126,10 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
     })
 }
 
-/// How many replicas must keep running during an update: `min`, or all but one if `min` is all of them.
 pub fn floor(min: usize, replicas: usize) -> usize {
     min.min(replicas.saturating_sub(1))
 }
 
-/// Returns the replicas of a PodCliqueSet with the cliques and scaling groups of its manifest.
 pub fn replicas(pcs: &Value) -> Vec<SetReplica> {
     let template = &pcs["spec"]["template"];
     let groups = list(&template["podCliqueScalingGroups"]);

@@ -1,11 +1,8 @@
-//! Expected PodGangs with names, for hand-written histories.
-
 use serde_json::Value;
 
 use crate::{Gang, gangs};
 
-/// Names the expected PodGangs: `w-0` is the base of the first replica of `w`, and `w-0-sg-0` the first
-/// scaled PodGang of `sg`.
+/// `w-0` is the base PodGang of the first replica of `w`, and `w-0-sg-0` its first scaled PodGang of `sg`.
 pub fn named_gangs(pcs: &Value) -> Vec<Gang> {
     let mut all = gangs(pcs);
     let mut scaled = std::collections::BTreeMap::<String, usize>::new();

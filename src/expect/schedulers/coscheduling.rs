@@ -58,8 +58,7 @@ impl Expectations for Coscheduling {
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
 
-    /// The plugin reads PodGroups from a separate cache. A pod that it tries too early is retried only after
-    /// another change.
+    /// The plugin caches PodGroups separately. A pod that it tries too early waits for another change.
     fn may_miss_gang_resources(&self) -> bool {
         true
     }

@@ -49,9 +49,8 @@ impl Expectations for ExternalProfile {
         Vec::new()
     }
 
-    /// The harness cannot create a PodGang itself, because the operator writes the status that reports a
-    /// complete PodGang. So the canary is a PodCliqueSet with one clique of one pod. The clique's labels are
-    /// copied to the pod.
+    /// Only the operator can write the status that reports a complete PodGang, so the canary is a
+    /// PodCliqueSet with one clique of one pod, which gets the clique's labels.
     fn canary_set(&self) -> Option<Value> {
         let clique = json!({"name": "a", "labels": {names::CANARY: "true"}, "spec": {
             "roleName": "a", "replicas": 1, "podSpec": {"schedulerName": self.scheduler},

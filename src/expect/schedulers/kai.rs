@@ -108,8 +108,7 @@ impl<'a> Tree<'a> {
         satisfied.count() == children.len()
     }
 
-    /// Returns what the leaves require outside their own subtree, or `None`. Scaled gangs may require their
-    /// base in the same PodGroup.
+    /// Returns what the leaves require outside their subtree. Scaled gangs may require their base.
     fn needs_others(self, leaves: &[&'a str], is_base: bool) -> Option<String> {
         let mut below = self.lowest_above(leaves);
         while let Some(parent) = self.parent(below) {
@@ -144,8 +143,7 @@ fn what(name: &str) -> String {
     if name.is_empty() { "the PodGroup".to_owned() } else { format!("subgroup {name}") }
 }
 
-/// Returns the leaf subgroup that the label of a podgroup's pods names. Without the label, it has the
-/// podgroup's name.
+/// Returns the leaf subgroup that the label of a podgroup's pods names, or else the podgroup's name.
 pub fn leaf<'a>(live: &'a Live, podgroup: &'a str) -> &'a str {
     live.pods()
         .filter(|pod| pod.pod_clique() == Some(podgroup))

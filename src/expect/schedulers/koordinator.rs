@@ -176,7 +176,6 @@ mod tests {
     use super::*;
     use crate::domains::domains;
 
-    /// The faults of a PodGroup with minimum 2 and `pods` pods, in a PodGang with this topology constraint.
     fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
         faults_on(Target::KOORDINATOR, pods, constraint, annotations)
     }

@@ -43,7 +43,6 @@ pub(super) fn templates(workload: &Value) -> impl Iterator<Item = (&Value, Optio
     found.into_iter()
 }
 
-/// Returns the faults of an object of the tree, in addition to those of any PodGroup.
 pub(super) fn faults(gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
     match wanted.kind {
         "Workload" => workload_faults(gang, found),

@@ -1,5 +1,4 @@
-//! Kueue admits a gang as a whole, and kube-scheduler binds the gang's pods. No operator backend uses Kueue
-//! for PodCliqueSets, so PodGangs have no gang resources.
+//! Kueue admits a gang as a whole, and kube-scheduler binds its pods. No operator backend uses Kueue.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;

@@ -72,25 +72,21 @@ pub struct TopologyModel {
 }
 
 pub trait Expectations: Sync {
-    /// The kinds of the backend's gang resources, parents first.
     fn kinds(&self) -> &'static [&'static str];
 
-    /// Kinds of other schedulers that a gang may also use. Schedulers based on kube-scheduler may use
-    /// Kubernetes' PodGroups.
+    /// Kinds of other schedulers that a gang may also use, such as Kubernetes' PodGroups.
     fn borrowed(&self) -> &'static [&'static str] {
         &[]
     }
 
     fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource>;
 
-    /// Additional gang resources for the topology group configs of an existing PodGang.
     fn resources_of_groups(&self, _pod_gang: &Value) -> Vec<Resource> {
         Vec::new()
     }
 
     fn size(&self, resource: &Value) -> Option<u64>;
 
-    /// Returns the faults of a gang resource, other than its name and owner.
     fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String>;
 
     /// The gang resource that this pod joins, or `None` for surplus that joins none (KUBE-08, KUBE-20).
@@ -147,7 +143,6 @@ pub trait Expectations: Sync {
     fn enqueue(&self, _pcs: &mut Value, _queue: &str) {}
 
     /// The kind of the topology resources that the operator creates for a ClusterTopologyBinding (TOPO-09).
-    /// `None` if the scheduler has no such kind.
     fn topology_kind(&self) -> Option<&'static str> {
         None
     }
@@ -189,8 +184,7 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// Type of the condition that overrides a refusal if it is True, because some schedulers never remove a
-    /// refusal.
+    /// Type of a condition that, if True, overrides a refusal: some schedulers never remove a refusal.
     fn overrides_refusal(&self) -> Option<&'static str> {
         None
     }
@@ -219,8 +213,7 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// Returns a canary PodCliqueSet of one pod without a name, if only the operator under test can create a
-    /// canary gang.
+    /// Returns a nameless one-pod canary PodCliqueSet, if only the operator under test can create a canary.
     fn canary_set(&self) -> Option<Value> {
         None
     }

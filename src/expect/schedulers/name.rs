@@ -18,7 +18,6 @@ impl Name {
         Self { wanted, limit: SUBDOMAIN, dots: true }
     }
 
-    /// A name that is also used as a label value.
     pub fn label(wanted: String) -> Self {
         Self { wanted, limit: LABEL, dots: true }
     }
