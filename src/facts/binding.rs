@@ -4,7 +4,6 @@ use conformance_history::Live;
 use crate::cliques::pods_of;
 use crate::deviation::Deviation;
 
-/// Returns the number of bound pods of a PodClique, without terminating pods.
 pub fn bound_pods(live: &Live, clique: &str) -> usize {
     pods_of(live, clique).filter(|pod| pod.node().is_some()).count()
 }

@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::deviation::Deviation;
 
-/// Returns the pods of a PodClique that are not terminating.
 pub fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
     live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && !pod.is_terminating())
 }

@@ -74,7 +74,6 @@ pub fn mismatches<'a>(
     gangs.iter().flat_map(move |gang| of_gang(history, live, gang))
 }
 
-/// Compares the gang resources of one PodGang with the expected ones.
 fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<'a, Mismatch>> {
     let name = gang.name.as_str();
     let Some(pod_gang) = live.get("PodGang", name) else {

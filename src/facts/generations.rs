@@ -1,7 +1,6 @@
-//! Detects when a scope was terminated and created again, by the effect on its pods. In a termination, every
-//! live pod is deleted and new pods are created. No new pod is bound before the deletion of the last old pod
-//! starts. An update is not a termination, because it replaces pods one by one. Deletions by the harness do
-//! not count either.
+//! Detects when a scope was terminated and created again: every live pod is deleted and new pods are created,
+//! of which none is bound before the deletion of the last old pod starts. Updates, which replace pods one by
+//! one, and deletions by the harness are no terminations.
 //!
 //! The operator may delete PodCliques and pods in any order, so a termination starts at the first deletion. A
 //! PodClique that is deleted after its pods may create more pods in between, which belong to the old
@@ -147,8 +146,7 @@ impl<'a, 's> Deletions<'a, 's> {
         is_termination.then_some(GangTermination { started, ended, old })
     }
 
-    /// Whether the scope should still have pods at the end. A PodClique that was recreated with 0 replicas
-    /// does not count as scaled to 0.
+    /// Whether the scope should still have pods at the end. A PodClique recreated with 0 replicas should.
     fn should_have_pods(&self, old: &[&Life<'_>]) -> bool {
         let end = self.end.get_or_init(|| self.history.end());
         let is_idle = |life: &&Life<'_>| {

@@ -22,9 +22,8 @@ fn has_ready(pod: Pod<'_>) -> bool {
     pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
-/// Whether a pod is bound, and is Ready or has no failed or unready container. Two containers are not
-/// unhealthy: one that has not started, and a running init container, which becomes Ready only when it
-/// terminates.
+/// Whether a pod is bound, and is Ready or has no failed or unready container. A container that has not
+/// started, and a running init container, which becomes Ready only when it terminates, are not unhealthy.
 pub fn is_healthy(pod: Pod<'_>) -> bool {
     let status = &pod.0["status"];
     let (inits, containers) = (list(&status["initContainerStatuses"]), list(&status["containerStatuses"]));

@@ -24,8 +24,7 @@ pub fn waits(pod: Pod<'_>) -> impl Iterator<Item = (&str, &str)> {
     waiting.filter(|state| state.is_object()).map(|state| (text(&state["reason"]), text(&state["message"])))
 }
 
-/// Returns the PodCliques with fewer running pods than replicas. Each message quotes the status of one pod
-/// that does not run.
+/// Returns the PodCliques with fewer running pods than replicas, each with the status of one other pod.
 pub fn not_running<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Deviation<'a>> {
     gangs.iter().flat_map(|gang| &gang.groups).filter_map(move |group| {
         let running = pods_of(live, &group.clique).filter(|pod| runs(*pod)).count();

@@ -1,6 +1,5 @@
-//! Which objects in a namespace are leftovers of a deleted PodCliqueSet. Other objects may appear at any
-//! time, because service meshes, policy engines and Kubernetes distributions create objects in every
-//! namespace.
+//! Which objects in a namespace are leftovers of a deleted PodCliqueSet. Service meshes, policy engines and
+//! Kubernetes distributions may create other objects in every namespace at any time.
 
 use std::collections::BTreeSet;
 
@@ -111,7 +110,6 @@ pub fn operators(history: &History) -> BTreeSet<String> {
     created(&CREATED_BY_OPERATOR).into_iter().filter(|manager| !users.contains(manager)).collect()
 }
 
-/// Whether a domain belongs to Grove, except for the suite's own domain.
 fn is_of_grove(domain: &str) -> bool {
     let is_within =
         |of: &str| domain == of || domain.strip_suffix(of).is_some_and(|rest| rest.ends_with('.'));

@@ -181,8 +181,7 @@ fn phases(live: &Live) -> BTreeMap<String, f64> {
     phases
 }
 
-/// Returns the number of gang terminations. Terminations of single scaling-group replicas are excluded,
-/// because in a history they look like update steps.
+/// Gang terminations, without those of scaling-group replicas, which look like update steps in a history.
 fn number_of_terminations(history: &History) -> usize {
     let sets = history.header.submitted.values();
     sets.flat_map(replicas).map(|replica| terminations(history, &replica.scope()).len()).sum()
@@ -197,7 +196,6 @@ fn ended_updates(history: &History) -> usize {
     ended.collect::<BTreeSet<_>>().len()
 }
 
-/// Describes each difference between the metrics, which were read at `read`, and the history.
 pub fn differences(history: &History, numbers: &Numbers, read: Timestamp) -> Vec<String> {
     let mut found = Vec::new();
     let phases = phases(&history.end());

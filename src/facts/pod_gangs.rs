@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use crate::health::is_live;
 
-/// Returns the versions of a PodGang before its deletion.
 pub fn versions<'a>(history: &'a History, name: &'a str) -> impl Iterator<Item = Version<'a>> {
     history.named("PodGang", name).filter(|version| version.change != Change::Deleted)
 }

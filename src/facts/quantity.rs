@@ -1,5 +1,3 @@
-//! Parses Kubernetes quantities exactly. A `resource.Quantity` is a number with a binary or decimal suffix.
-
 use serde_json::Value;
 
 /// An amount in billionths.

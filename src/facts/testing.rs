@@ -99,8 +99,7 @@ impl Order {
         Self::Alternating,
     ];
 
-    /// Records the termination of the PodClique `old` with its pods, and the creation of `new`, which
-    /// requests exactly these pods.
+    /// Terminates the PodClique `old` with its pods, and creates `new`, which requests exactly these pods.
     #[must_use]
     pub fn terminate(self, story: Story, old: (&str, &[Value]), new: (&str, &[Value])) -> Story {
         let ((old, old_pods), (new, new_pods)) = (old, new);

@@ -73,7 +73,6 @@ impl<'a> State<'a> {
         replicas(self.pcs())
     }
 
-    /// Returns every clique of a replica, including those of its scaling-group replicas.
     pub fn cliques(&self, replica: &SetReplica) -> Vec<Clique> {
         let of_groups = replica.groups.iter().flat_map(|group| {
             (0..self.size(&group.name, group.replicas)).flat_map(|j| group.replica(j).collect::<Vec<_>>())
