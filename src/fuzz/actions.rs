@@ -31,8 +31,7 @@ pub(crate) enum Action {
     Drain,
 }
 
-/// The kind of the object. The template of a clique counts as the PodClique, or as the scaling group that the
-/// clique is in.
+/// The kind of the object. A clique's template counts as its PodClique or, in a scaling group, as the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(crate) enum Kind {
     PodCliqueSet,

@@ -25,8 +25,7 @@ use crate::workload::{ConstrainedPart, GeneratedWorkload, LossCause, Moment, Ope
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 const EDIT_STAYED: Code = Code::new("edit-stayed");
 
-/// The clauses that a workload can decide. They follow from its shape and its operations. If admission must
-/// refuse the workload, only clauses about the answer remain.
+/// The clauses that a workload can decide. If admission must refuse it, only those about the answer remain.
 pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
     match refused_name(&workload.pcs) {
         Some(Refusal::SameName(_)) => return vec!["ADM-15", "ADM-24"],
@@ -298,8 +297,7 @@ impl Checks<'_> {
         })
     }
 
-    /// The points at which the steps ended: where the operator became idle, and the last timeout. The ruling
-    /// fails if a step did not end.
+    /// Where each step ended: the operator became idle, or a wait timed out. Fails if a step did not end.
     fn convergences(&self) -> (Vec<usize>, Ruling) {
         let mut ends: Vec<_> = self.history.marks(SharedMark::OperatorIdle).map(|(index, _)| index).collect();
         let steps = self.history.marks(OPERATION).count() + 1;
@@ -316,8 +314,7 @@ impl Checks<'_> {
         self.where_converged(|_| true, check)
     }
 
-    /// Applies a check only before the PodCliqueSet is deleted. Later objects have the same names, but belong
-    /// to a new PodCliqueSet.
+    /// Applies a check only before the deletion: later objects of the same names are of a new PodCliqueSet.
     fn before_deletion(&self, check: impl Fn(&History, &Live, &[Gang]) -> Ruling) -> Ruling {
         let is_pcs = |mark: &Mark| mark.detail["kind"] == "PodCliqueSet" && mark.detail["name"] == self.pcs;
         let deleted = self.history.marks(SharedMark::Deleted).find(|(_, mark)| is_pcs(mark));

@@ -26,8 +26,7 @@ const REPLACED: MarkName = MarkName::of_case("the evicted pods are replaced");
 /// values of 100 or more. Gangs on kube-scheduler 1.37 cannot have the value of a system class (KUBE-23).
 const PRIORITY: u32 = 75;
 
-/// The name of the preemptor. Checks identify the workload's pods by a name prefix, so this name must not
-/// begin with `set`.
+/// Checks identify the workload's pods by a name prefix, so this name must not begin with `set`.
 pub(crate) fn preemptor_of(set: &str) -> String {
     format!("high-{set}")
 }

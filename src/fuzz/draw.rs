@@ -1,5 +1,4 @@
-//! Draws a workload from a seed. Small shapes are frequent. A hundred seeds contain every kind of shape and
-//! operation.
+//! Draws a workload from a seed. Small shapes are frequent; 100 seeds contain every shape and operation.
 
 use fastrand::Rng;
 use serde_json::{Value, json};

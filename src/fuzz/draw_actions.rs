@@ -1,8 +1,6 @@
-//! Creates a workload for each cell of `actions.yaml` that is `drawn`. These workloads have their own range
-//! of seeds, so the workloads of other seeds do not change.
-//!
-//! Shapes have a large clique, groups of several members, minimums above 1, and names that are prefixes of
-//! other names.
+//! Creates a workload for each cell of `actions.yaml` that is `drawn`, from a range of seeds of their own, so
+//! that the workloads of other seeds do not change. Shapes have a large clique, groups of several members,
+//! minimums above 1, and names that are prefixes of other names.
 
 use std::ops::Range;
 
@@ -132,9 +130,8 @@ fn scalable(state: &ExpectedState<'_>, kind: Kind) -> Vec<Scalable> {
     state.scalable().into_iter().filter(|part| part.kind == kind).collect()
 }
 
-/// Chooses the pod that is lost. An update replaces the first clique's pods, so another clique loses a pod
-/// then. While the gang is pending, pods of scaled PodGangs and surplus pods may still be gated, so a
-/// required pod is lost.
+/// Chooses the pod that is lost. An update replaces the first clique's pods, so another clique loses one
+/// then. While the gang is pending, a required pod is lost, because others may still be gated.
 fn lose_pod(
     rng: &mut Rng,
     state: &ExpectedState<'_>,

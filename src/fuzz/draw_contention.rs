@@ -1,5 +1,4 @@
-//! Draws workloads that a PodCliqueSet of higher priority evicts. They have their own range of seeds, so the
-//! workloads of other seeds stay the same.
+//! Draws workloads that a PodCliqueSet of higher priority evicts, from a range of seeds of their own.
 
 use std::ops::Range;
 

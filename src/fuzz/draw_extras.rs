@@ -1,8 +1,7 @@
 //! Creates workloads with features of user manifests: sidecars, priorities, claims, queues, labels, names
-//! that almost collide, and nodes of several sizes. These workloads have their own range of seeds, so the
-//! workloads of other seeds do not change.
-//!
-//! With every extra, the result can be calculated: any placement leaves room for the other pods.
+//! that almost collide, and nodes of several sizes. They have a range of seeds of their own, so the workloads
+//! of other seeds do not change. Any placement leaves room for the other pods, so the result can be
+//! calculated.
 
 use std::ops::Range;
 
@@ -16,8 +15,7 @@ use crate::nodes::{ACCELERATOR, FABRIC};
 use crate::surroundings::{QUEUES, Surroundings};
 use crate::workload::{GeneratedWorkload, cliques_mut, one_rack};
 
-/// Consecutive seeds get consecutive extras. Each workload also gets any other extra with a probability of a
-/// quarter.
+/// Consecutive seeds get consecutive extras, and each other extra with a probability of a quarter.
 pub(crate) const SEEDS: Range<u64> = 2_000_000..3_000_000;
 
 const IMAGE: &str = "registry.k8s.io/pause:3.10";
@@ -169,7 +167,6 @@ pub(crate) fn workload(seed: u64) -> GeneratedWorkload {
     }
 }
 
-/// Changes the pod template of the first clique, or of all cliques.
 fn some_pods(rng: &mut Rng, pcs: &mut Value, change: impl Fn(&mut Value)) {
     let count = if rng.bool() { 1 } else { usize::MAX };
     for clique in cliques_mut(pcs).take(count) {

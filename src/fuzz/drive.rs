@@ -1,6 +1,5 @@
-//! Creates the surroundings of a workload, and submits its PodCliqueSet unless admission refuses it. Then
-//! performs the operations one after the other, and deletes the PodCliqueSet. Each operation starts when the
-//! PodCliqueSet has converged, or at its own moment.
+//! Creates the surroundings of a workload, and submits its PodCliqueSet unless admission refuses it. Performs
+//! the operations, each once the PodCliqueSet has converged or at its own moment, and deletes it.
 
 use std::collections::BTreeSet;
 

@@ -43,11 +43,9 @@ impl GeneratedWorkload {
         cliques.iter().any(|clique| clique["spec"]["podSpec"]["nodeSelector"].is_object())
     }
 
-    /// Nodes with room for the largest number of pods at any time. If the workload has a topology constraint,
-    /// there are two racks of this size, so that any placement leaves room for the rest.
-    ///
-    /// If the workload begins short, one node has one GPU less than the required pods need, and the other
-    /// nodes join later.
+    /// Nodes with room for the largest number of pods at any time; with a topology constraint two racks of
+    /// this size, so that any placement leaves room for the rest. If the workload begins short, one node has
+    /// one GPU less than the required pods need, and the other nodes join later.
     pub(crate) fn nodes(&self) -> Vec<Nodes> {
         let state = ExpectedState::of(self);
         let (racked, neighbors) = (self.is_racked(), self.neighbor_gpus());
@@ -66,8 +64,7 @@ impl GeneratedWorkload {
         let mut all = Vec::new();
         if self.begins_short {
             all.push(placed(self.minimum_gpus() - 1, "first"));
-            // The neighbors are bound first. This node replaces the GPUs that they use, wherever their pods
-            // run.
+            // The neighbors are bound first. This node replaces the GPUs that they use, wherever they run.
             all.extend((neighbors > 0).then(|| placed(neighbors, "first")));
         }
         let sizes: &[u32] = match self.surroundings.node_sizes.as_slice() {
@@ -115,8 +112,7 @@ impl GeneratedWorkload {
     }
 }
 
-/// The GPUs of some pods. For each podgroup, `pods` returns the name of its clique template and a number of
-/// pods.
+/// The GPUs of some pods: `pods` returns clique templates and numbers of pods for each podgroup.
 fn gpus(pcs: &Value, gangs: &[Gang], pods: impl Fn(&Gang) -> Vec<(&str, usize)>) -> u32 {
     let cliques = list(&pcs["spec"]["template"]["cliques"]);
     let mut all = 0;

@@ -1,5 +1,3 @@
-//! Performs one operation on a PodCliqueSet, at its moment.
-
 use conformance_contract::names::PART_OF;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
@@ -74,8 +72,7 @@ impl<'a> Progress<'a> {
         test.until_updated_within(limits::ROLLOUT, self.workload.name(), "UPD-02").await
     }
 
-    /// Starts an update of the first clique and waits for its first new pod. Returns whether the operator
-    /// admits updates.
+    /// Starts an update of the first clique and waits for its first new pod, if the operator admits updates.
     async fn start_update(&self, test: &TestContext) -> Result<bool, Stop> {
         let first = list(&self.workload.pcs["spec"]["template"]["cliques"]).first();
         let name = first.map(|clique| clique["name"].clone()).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Smaller variants of a workload. `conformance_run::shrink` runs them to find the smallest one with the same
-//! failure.
+//! Smaller variants of a workload. `conformance_run::shrink` finds the smallest one with the same failure.
 
 use conformance_history::{count, list, text};
 use serde_json::Value;
@@ -253,7 +252,6 @@ mod tests {
     use crate::surroundings::Surroundings;
     use crate::workload::{EditedPart, Moment, TemplateField};
 
-    /// A size that each reduction decreases.
     fn size(workload: &GeneratedWorkload) -> usize {
         workload.text().len() * 1000 + ExpectedState::of(workload).max_pods() as usize
     }

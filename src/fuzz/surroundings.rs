@@ -1,5 +1,4 @@
-//! The surroundings of a generated workload: other PodCliqueSets in the namespace, the objects that its pods
-//! need, a queue, and the sizes of nodes.
+//! The surroundings of a generated workload: other PodCliqueSets, companions, a queue, and node sizes.
 
 use conformance_contract::names::{GPU, KAI_QUEUE, VOLCANO_QUEUE};
 use conformance_contract::target::Target;
@@ -12,7 +11,6 @@ use serde_json::{Value, json};
 pub(crate) struct Surroundings {
     /// Other PodCliqueSets. They are bound before the workload is submitted, and no operation changes them.
     pub(crate) neighbors: Vec<Value>,
-    /// ConfigMaps and PersistentVolumeClaims.
     pub(crate) companions: Vec<Value>,
     /// How many pods each node has room for, in rotation. If the list is empty, each node has room for 8.
     pub(crate) node_sizes: Vec<u32>,
@@ -76,7 +74,7 @@ pub(crate) fn prepared(test: &TestContext, pcs: &Value) -> Value {
     test.prepare_manifest(pcs)
 }
 
-/// A PodCliqueSet with the metadata of `pcs`, so with its queue. It has one clique of pods with one GPU each.
+/// A PodCliqueSet with the metadata, and so the queue, of `pcs`: one clique of pods with one GPU each.
 pub(crate) fn in_queue_of(pcs: &Value, name: &str, pods: u32) -> Value {
     let mut pcs = pcs.clone();
     let resources = json!({"limits": {(GPU): 1}});
@@ -87,8 +85,7 @@ pub(crate) fn in_queue_of(pcs: &Value, name: &str, pods: u32) -> Value {
     pcs
 }
 
-/// Whether admission may have to refuse a PodCliqueSet. The driver then asks admission before it creates
-/// objects.
+/// Whether admission may have to refuse a PodCliqueSet, so that the driver asks before it creates objects.
 pub(crate) fn asks_admission(pcs: &Value) -> bool {
     refused_name(pcs).is_some() || has_several_priorities(pcs) || system_priority(pcs).is_some()
 }

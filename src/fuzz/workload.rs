@@ -65,7 +65,6 @@ pub enum Operation {
     DeletePodGang {
         number: usize,
     },
-    /// Edits the first gang resource of a PodGang as another client.
     EditGangResource {
         number: usize,
         part: EditedPart,
@@ -208,7 +207,6 @@ pub(crate) enum ConstrainedPart {
 }
 
 impl GeneratedWorkload {
-    /// Reads the output of [`GeneratedWorkload::text`].
     pub fn read(text: &str) -> Result<Self, Unreadable> {
         let documents = grove_yaml::documents(text)?;
         let [pcs, others @ .., operations] = documents.as_slice() else { return Err(Unreadable::Documents) };
@@ -242,8 +240,7 @@ impl GeneratedWorkload {
             node_sizes: self.surroundings.node_sizes.clone(),
             operations: self.operations.clone(),
         };
-        // serde_yaml would write enum variants as tags. Through JSON they are maps, which are easier to
-        // write.
+        // serde_yaml would write enum variants as tags; as JSON they are maps, which are easier to write.
         let value = serde_json::to_value(operations).unwrap_or_default();
         let document = |value: &Value| grove_yaml::write(value).unwrap_or_default();
         let all = [&self.pcs].into_iter().chain(self.surroundings.documents()).chain([&value]);
@@ -254,7 +251,6 @@ impl GeneratedWorkload {
         text(&self.pcs["metadata"]["name"])
     }
 
-    /// The names of all PodCliqueSets, the workload's own first.
     pub(crate) fn sets(&self) -> impl Iterator<Item = &str> {
         let neighbors = self.surroundings.neighbors.iter().map(|pcs| text(&pcs["metadata"]["name"]));
         [self.name()].into_iter().chain(neighbors)

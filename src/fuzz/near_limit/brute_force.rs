@@ -125,8 +125,7 @@ struct Problem {
     allowed: Vec<Vec<bool>>,
     counts: Vec<usize>,
     nodes: Vec<Amounts>,
-    /// The domain of each node. One domain must hold all pods. Without a constraint, all nodes have the same
-    /// domain.
+    /// The domain of each node; one must hold all pods. Without a constraint, all nodes have the same one.
     domains: Vec<String>,
 }
 

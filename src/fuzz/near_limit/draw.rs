@@ -1,5 +1,3 @@
-//! Draws the PodCliqueSet and the nodes of one shape.
-
 use conformance_contract::names::{BLOCK, RACK, TOPOLOGY};
 use fastrand::Rng;
 use serde_json::{Value, json};
@@ -108,8 +106,7 @@ fn with_rule(rng: &mut Rng, fits: bool, rule: Rule) -> Drawn {
     one_clique(pods, pod, nodes)
 }
 
-/// One domain of a level must hold all pods. Each other domain has room for at most as many pods as the
-/// first.
+/// One domain of a level must hold all pods. No other domain has room for more pods than the first.
 fn in_one(rng: &mut Rng, fits: bool, level: &str) -> Drawn {
     let resources = some_resources(rng);
     let requests = amounts(rng, &resources);
@@ -194,8 +191,7 @@ fn several_cliques(rng: &mut Rng, fits: bool) -> Drawn {
     Drawn { template: json!({"cliques": cliques}), replicas: 1, nodes }
 }
 
-/// One or two cliques in a scaling group, and possibly one standalone clique. Replicas of the group above its
-/// minimum are scaled PodGangs.
+/// One or two cliques in a scaling group, which may have scaled replicas, and possibly a standalone clique.
 fn scaling_groups(rng: &mut Rng, fits: bool) -> Drawn {
     let mut resources = Resource::EXTENDED;
     rng.shuffle(&mut resources);

@@ -1,12 +1,9 @@
-//! Nodes with room for a number of pods.
-
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 use super::pods::{Request, Resource};
 
-/// A node of a pair. A simulated node that does not list CPU or memory has more than any pair needs. It has
-/// no other resource that it does not list.
+/// A node of a pair. Unlisted CPU and memory exceed what any pair needs; it has no other unlisted resource.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     labels: Map<String, Value>,
@@ -15,8 +12,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// A node with room for exactly `pods` pods with these requests. One resource is scarce, and what remains
-    /// of it is too small for another pod.
+    /// A node with room for exactly `pods` such pods: the rest of one resource is too small for another pod.
     pub(super) fn with_room(rng: &mut Rng, requests: &[Request], pods: u64) -> Self {
         let mut node = Self::default();
         let scarce = rng.usize(0..requests.len());

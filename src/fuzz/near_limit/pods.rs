@@ -1,5 +1,3 @@
-//! The resources of pods, and the containers that request them.
-
 use conformance_contract::names::GPU;
 use fastrand::Rng;
 use serde_json::{Map, Value, json};

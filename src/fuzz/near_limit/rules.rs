@@ -1,13 +1,11 @@
-//! Rules of pods about nodes: nodeSelector, required node affinity and tolerations. Each rule is satisfied by
-//! some nodes, and excludes others.
+//! Rules of pods about nodes: nodeSelector, required node affinity and tolerations.
 
 use fastrand::Rng;
 use serde_json::{Value, json};
 
 use super::nodes::Node;
 
-/// Adds a rule to a pod. Changes the first nodes so that they satisfy the rule, and the other nodes so that
-/// they do not.
+/// Adds a rule to a pod. Changes the first nodes so that they satisfy it, and the others so that they do not.
 pub(super) type Rule = fn(&mut Rng, &mut Value, &mut [Node], &mut [Node]);
 
 const POOL: &str = "example.com/pool";
