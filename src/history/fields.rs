@@ -5,8 +5,7 @@ pub fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Returns the message of an Event. Histories contain `v1` Events; the API server converts `events.k8s.io`
-/// Events to these.
+/// Returns the message of a `v1` Event, to which the API server converts `events.k8s.io` Events.
 pub fn event_note(event: &Value) -> &str {
     text(&event["message"])
 }

@@ -1,5 +1,4 @@
-//! The history of a case: every version of every object, as the watches delivered it. This crate does not
-//! know what a workload should have.
+//! The history of a case: every version of every object, as the watches delivered it.
 
 #![warn(missing_docs)]
 

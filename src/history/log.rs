@@ -1,6 +1,4 @@
-//! A case's history, as a file with one JSON document per line. The first line is the [`Header`]. The other
-//! lines are:
-//!
+//! A case's history, as a file with one JSON document per line: first the [`Header`], and then
 //! - watch events as `kubectl get --watch --output-watch-events -o json` prints them
 //!   (`{"type":"ADDED","object":{…}}`), with the arrival time in `at`
 //! - marks (`MARK`)

@@ -1,5 +1,4 @@
-//! The names of marks. A driver and its check use the same constant, so a check cannot look for a mark that
-//! no driver writes.
+//! The names of marks. Driver and check use one constant, so no check looks for a mark that no driver writes.
 
 use std::fmt;
 
@@ -117,9 +116,8 @@ shared_marks! {
     Interrupted = "interrupted",
     /// An attempted request to the API server: `{"title", "reply"}`.
     Attempt = "attempt",
-    /// A backend other than the target's: `{"scheduler", "foreign"}`. If there is none, `{"asked":
-    /// [{"scheduler", "reply"}], "foreign"}`. `foreign` means that the harness did not write the operator's
-    /// configuration.
+    /// A backend other than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}],
+    /// "foreign"}` without one. `foreign`: the harness did not write the operator's configuration.
     AnotherBackend = "another backend",
     /// The operator's process and log: `{"pid", "readiness", "said"}`. If the operator exited before it was
     /// ready, `{"exited", "said"}`.

@@ -9,8 +9,7 @@ use super::live::Live;
 use super::log::{Change, Entry, Gap, History, Mark, Recorded, What};
 use super::mark::{MarkName, SharedMark};
 
-/// Returns the resourceVersion as a number, or 0 if there is none. Within one etcd, resourceVersions order
-/// versions across kinds.
+/// Returns the resourceVersion as a number, or 0. Within one etcd, it orders versions across kinds.
 pub fn revision(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().and_then(|raw| raw.parse().ok()).unwrap_or(0)
 }
@@ -234,8 +233,7 @@ impl History {
         Self { header: self.header.clone(), entries: self.entries[index.min(self.entries.len())..].to_vec() }
     }
 
-    /// Returns the history before the harness restored the control plane, because the restoration repairs
-    /// stuck states.
+    /// Returns the history before the harness restored the control plane, which repairs stuck states.
     #[must_use]
     pub fn before_restore(&self) -> Self {
         let end = self.marks(SharedMark::Restored).next().map_or(self.entries.len(), |(place, _)| place);
