@@ -88,8 +88,7 @@ static NODES: [Component; 7] = [
     cni("host-local", "github.com/containernetworking/plugins/plugins/ipam/host-local"),
 ];
 
-/// For a preview of Kubernetes, returns the programs of the newest release; [`crate::versions`] replaces
-/// them.
+/// For a preview, returns the programs of the newest release, which [`crate::versions`] replaces.
 pub fn catalogue(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
     let pinned = kubernetes.with_pins();
     let kubernetes =
@@ -144,7 +143,6 @@ pub fn components_for(
     })
 }
 
-/// The programs of a local control plane that belong to this version of Kubernetes.
 pub fn control_plane(kubernetes: Kubernetes) -> impl Iterator<Item = &'static Component> {
     catalogue(kubernetes).filter(|component| {
         component.is_of_kubernetes()
@@ -267,7 +265,6 @@ mod tests {
         }
     }
 
-    /// Go names programs that are built together after their packages.
     #[test]
     fn programs_that_are_built_together_are_named_after_their_packages() {
         let all: Vec<_> = Kubernetes::ALL.into_iter().flat_map(catalogue).collect();

@@ -1,5 +1,3 @@
-//! The specification of a local cluster. Conformance runs use the default, and mutants change parts of it.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;

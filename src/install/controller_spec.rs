@@ -8,7 +8,7 @@ use crate::schedulers;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControllerSpec {
     pub configuration: Value,
-    /// Only mutants use this.
+    /// Faults. Only mutants use them.
     pub faults: Vec<String>,
     pub leader_election: bool,
 }

@@ -1,5 +1,3 @@
-//! Each message states what failed and what to do.
-
 use std::path::PathBuf;
 
 use conformance_programs::ProgramError;

@@ -17,7 +17,6 @@ pub(crate) fn folder(files: &[&str]) -> TempDir {
     folder
 }
 
-/// Compares a file of `manifests/` with these objects, or writes it.
 pub(crate) fn assert_manifests(file: &str, objects: &[Value]) {
     let mut text =
         "# Written by: WRITE_MANIFESTS=1 cargo test -p conformance-install --lib manifests_of_schedulers\n"

@@ -1,6 +1,5 @@
-//! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin. Each
-//! process has a user with only its own role. The API server reaches webhooks by URL, and the cluster's CA
-//! signs the serving certificates.
+//! The Kubeflow Trainer on a local control plane: the trainer, JobSet, and the trainer's KAI plugin, each
+//! with a user that has only its own role. Webhooks have URLs, and certificates of the cluster's CA.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -175,7 +174,6 @@ pub async fn objects(
     objects_in(&trainer_base, &job_set_base, spec.plugin.then_some(program), ca_bundle, webhooks).await
 }
 
-/// `plugin` is the program of the plugin, if it runs.
 async fn objects_in(
     base: &Path,
     job_set_base: &Path,

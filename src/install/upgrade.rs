@@ -25,7 +25,6 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// A control plane with the whole Workload API of this version.
     pub fn of(kubernetes: Kubernetes) -> Self {
         let gates = Gates::workload_api(kubernetes);
         Self {
@@ -38,7 +37,6 @@ impl ControlPlane {
 }
 
 impl Upgrade {
-    /// An upgrade of the control plane under the operator.
     pub fn of_kubernetes(from: Kubernetes, operator: Option<Arc<Operator>>) -> Self {
         let control_plane = Some(ControlPlane::of(from));
         Self { from: operator.clone(), to: operator, faults: Vec::new(), control_plane }

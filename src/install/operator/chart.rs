@@ -1,5 +1,3 @@
-//! The operator's Helm chart, from which it is installed in a kind cluster.
-
 use std::path::PathBuf;
 
 use conformance_programs::source::GoBuild;
@@ -23,7 +21,6 @@ pub struct OperatorChart {
     pub deployment: String,
     /// The lease for leader election of the replicas, in the same namespace.
     pub lease: String,
-    /// The program of the init containers that the operator adds to pods.
     pub init: Option<InitProgram>,
     pub values: Configuration,
 }

@@ -14,7 +14,6 @@ impl Operator {
         names.filter(|name| self.description.backends.contains_key(*name)).map(str::to_owned).collect()
     }
 
-    /// JSON is valid YAML.
     pub(super) fn configuration(
         &self,
         values: &Values,

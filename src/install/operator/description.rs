@@ -44,8 +44,7 @@ pub struct Description {
     pub identity: Option<User>,
     #[serde(default)]
     pub roles: Vec<RoleFile>,
-    /// Whether the operator runs as an administrator. The run then does not detect missing rules in the
-    /// operator's roles.
+    /// Whether the operator runs as an administrator, so that missing rules in its roles stay undetected.
     #[serde(default)]
     pub cluster_admin: bool,
     /// Relative to the source. `*` matches any part of a file name.

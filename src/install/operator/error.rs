@@ -1,5 +1,3 @@
-//! Each message includes what to do.
-
 use std::fmt::Display;
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Opening reads the files and checks the source, so that all errors are reported before anything is built.
+//! Reads the files and checks the source, so that all errors are reported before anything is built.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,11 @@ use super::roles;
 use super::word::Word;
 use crate::InstallError;
 
-/// An operator whose program may not be built yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
     description: Description,
     tree: Tree,
-    /// `program` is relative to it.
+    /// The folder to which `program` is relative.
     folder: PathBuf,
     variant: Option<String>,
     declaration: Option<Declaration>,

@@ -14,7 +14,6 @@ use crate::controller_spec::ControllerSpec;
 pub struct OperatorHome {
     pub folder: PathBuf,
     pub kubeconfig: PathBuf,
-    /// The serving certificate, its key, and the CA's certificate.
     pub certificates: [PathBuf; 3],
     pub ca_bundle: String,
     pub webhook: u16,

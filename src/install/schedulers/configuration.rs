@@ -1,5 +1,3 @@
-//! `--scheduler-config NAME=FILE|stock` replaces the suite's configuration of a scheduler.
-
 use std::fmt;
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Where a scheduler runs in a cluster with real nodes. The suite's manifests, kubeadm or a Helm chart
-/// created the objects.
+/// Where a scheduler runs in a cluster with real nodes: objects of the suite, kubeadm or a Helm chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deployed {
     pub namespace: &'static str,

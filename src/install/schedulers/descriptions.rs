@@ -9,8 +9,7 @@ pub fn all() -> impl Iterator<Item = Scheduler> {
     ALL.iter().map(|install| install.scheduler)
 }
 
-/// Returns the schedulers for which an operator can have a backend, in the order of reports. The other
-/// schedulers schedule only TrainJobs.
+/// Returns the schedulers that can have a backend, in the order of reports. Others schedule only TrainJobs.
 pub fn of_pod_clique_sets() -> impl Iterator<Item = Scheduler> {
     all().filter(|scheduler| TARGETS.iter().any(|target| target.scheduler() == *scheduler))
 }

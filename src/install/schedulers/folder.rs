@@ -13,9 +13,8 @@ use crate::InstallError;
 
 const DEPTH: usize = 8;
 
-/// Finds the programs and CRDs of a scheduler in a folder. Of several programs with the same name, uses the
-/// one nearest to `path`. CRDs are found by their names. Returns `None` for a scheduler that cannot be given
-/// in a folder.
+/// Finds the programs (of several, the one nearest to `path`) and CRDs of a scheduler in a folder. Returns
+/// `None` for a scheduler that cannot be given in a folder.
 pub fn in_folder(scheduler: Scheduler, path: &Path) -> Result<Option<GivenScheduler>, InstallError> {
     let install = installation(scheduler);
     match &install.programs {

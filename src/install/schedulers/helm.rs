@@ -25,7 +25,6 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 pub struct Chart {
     /// An OCI reference, a chart of a repository, an archive or a folder.
     pub reference: String,
-    /// The URL of the chart repository.
     pub repository: Option<String>,
     /// By default the newest one, or the one in the folder.
     pub version: Option<String>,

@@ -1,4 +1,4 @@
-//! A script replaces Helm here.
+//! Tests with a script in place of Helm.
 
 use rstest::rstest;
 use serde_json::json;

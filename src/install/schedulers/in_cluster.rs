@@ -155,7 +155,6 @@ impl DeployedScheduler {
 const FOLDER: &str = "/etc/scheduler";
 const FILE: &str = "scheduler.yaml";
 
-/// The programs of a scheduler that run as Deployments, in the order of their processes.
 pub fn programs(install: &Install) -> impl Iterator<Item = &'static str> {
     install.processes.iter().filter(|process| process.deployment.is_some()).map(|process| process.name)
 }

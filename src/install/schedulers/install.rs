@@ -23,8 +23,7 @@ pub struct Install {
     pub(crate) programs: ProgramSource,
     pub(super) recipe: Recipe,
     /// The user that posts `pods/binding`, unless kube-scheduler stands in
-    /// ([`crate::cluster_spec::ClusterSpec::binder`]). If the program only admits pods, this is
-    /// kube-scheduler's user.
+    /// ([`crate::cluster_spec::ClusterSpec::binder`]): kube-scheduler's user if the program only admits pods.
     pub user: &'static str,
     pub(super) crds: Crds,
     /// Adds the webhooks of the first process to the CRDs and roles, for a local control plane.
@@ -66,13 +65,9 @@ pub struct StartSettings<'a> {
     pub plugins_off: Vec<&'a str>,
     /// The other schedulers whose pods kube-scheduler binds.
     pub stands_in_for: Vec<&'static str>,
-    /// [`crate::cluster_spec::ClusterSpec::stale_gangs_for`].
     pub stale_gangs_for: Option<Duration>,
-    /// [`crate::cluster_spec::ClusterSpec::preempts`].
     pub preempts: bool,
-    /// [`crate::cluster_spec::ClusterSpec::reclaims`].
     pub reclaims: bool,
-    /// [`crate::cluster_spec::ClusterSpec::further_plugins`].
     pub further_plugins: Vec<&'static str>,
     pub configuration: Option<&'a SchedulerConfiguration>,
 }
@@ -225,12 +220,10 @@ impl ProcessHome {
         self.folder.join(CERTIFICATES)
     }
 
-    /// The files of the serving certificate and its key, for a process with webhooks.
     pub fn certificates(&self) -> [PathBuf; 2] {
         ["tls.crt", "tls.key"].map(|name| self.certificate_folder().join(name))
     }
 
-    /// JSON is valid YAML.
     pub(crate) fn write(&self, name: &str, configuration: &Value) -> Result<PathBuf, ProgramError> {
         let path = self.folder.join(name);
         home::write(&path, configuration.to_string()).map(|()| path)

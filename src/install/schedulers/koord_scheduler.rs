@@ -154,8 +154,7 @@ pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
     flags(configuration, "127.0.0.1", home.health)
 }
 
-/// Only the flush of unschedulable pods retries a gang that failed before the scheduler knew its PodGroup. By
-/// default it takes five minutes.
+/// Only the flush (default: five minutes) retries a gang that failed before the scheduler knew its PodGroup.
 pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     vec![
         format!("--config={}", configuration.display()),
@@ -206,8 +205,7 @@ fn values() -> Value {
     })
 }
 
-/// Returns the only ClusterNetworkTopology that the scheduler reads. It has a layer for each of Grove's
-/// topology keys, widest first.
+/// The only ClusterNetworkTopology that the scheduler reads: a layer per topology key of Grove, widest first.
 fn objects() -> Vec<Value> {
     let layer = |layer: &str, label: &str| json!({"topologyLayer": layer, "labelKey": [label]});
     let below = |parent: &str, mut layer: Value| {

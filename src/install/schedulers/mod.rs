@@ -1,10 +1,9 @@
 //! The schedulers that a cluster can have: one file with one description ([`Install`]) each. [`kai`] comes
-//! from a [`folder`] that the user names, or from its [`source`]; otherwise kube-scheduler binds its pods.
-//! The others come with Kubernetes, or from pinned modules. `kueue` only admits plain pods, which kube-scheduler
-//! binds. A [`configuration`] of the user, a working tree,
-//! or another [`version`] may replace the suite's. With real nodes, the programs run as Deployments
-//! ([`in_cluster`]), or from the chart ([`helm`]). Each scheduler has its own user, so that the audit log
-//! shows which one bound a pod, and only the rights in its file ([`rbac`]).
+//! from a [`folder`] or its [`source`]; otherwise kube-scheduler binds its pods. The others come with
+//! Kubernetes, or from pinned modules. `kueue` only admits plain pods, which kube-scheduler binds. A
+//! [`configuration`] of the user, a working tree, or another [`version`] may replace the suite's. With real
+//! nodes, programs run as Deployments ([`in_cluster`]), or from the chart ([`helm`]). Each scheduler has its
+//! own user, by which the audit log identifies it, and only the rights in its file ([`rbac`]).
 
 mod configuration;
 mod deployed;

@@ -1,7 +1,6 @@
-//! A scheduler watches and writes exactly the resources in its tables of [`Right`]s, with the configuration
-//! and flags of this suite, so it cannot change resources of another scheduler. With a missing right it
-//! schedules nothing, because its informer never syncs. To enable leader election, preemption or another
-//! plugin, add the right to the table.
+//! A scheduler watches and writes exactly the resources in its tables of [`Right`]s, so it cannot change
+//! those of another scheduler. With a missing right it schedules nothing, because its informer never syncs.
+//! To enable leader election, preemption or another plugin, add the right to the table.
 
 use serde_json::{Value, json};
 

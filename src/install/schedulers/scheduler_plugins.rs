@@ -1,6 +1,5 @@
-//! The scheduler of kubernetes-sigs/scheduler-plugins: kube-scheduler 1.35, here with Coscheduling. It is a
-//! target for TrainJobs only. It does not need the controller of scheduler-plugins, because it reads only the
-//! spec of PodGroups.
+//! The scheduler of kubernetes-sigs/scheduler-plugins: kube-scheduler 1.35 with Coscheduling, for TrainJobs
+//! only. Its controller is not needed, because it reads only the spec of PodGroups.
 
 use std::path::Path;
 
@@ -15,12 +14,10 @@ use super::install::{
 };
 use super::rbac::{self, Right};
 
-/// The `schedulerName` in the chart of scheduler-plugins.
 pub const SCHEDULER: Scheduler = Scheduler::named("scheduler-plugins-scheduler");
 
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
-    // As for kube-scheduler, the health endpoint is on a separate TLS port.
     processes: &[SchedulerProcess {
         name: PROGRAM.name,
         user: USER,
@@ -117,8 +114,7 @@ fn start(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<Command, Pr
     Ok(Command { args: args(&path), env: Vec::new() })
 }
 
-/// The flush of unschedulable pods keeps its default of five minutes. A shorter one would sometimes hide that
-/// new capacity does not wake a waiting gang.
+/// The flush keeps its default of five minutes: a shorter one could hide that new capacity wakes no gang.
 pub fn args(configuration: &Path) -> Vec<String> {
     vec![format!("--config={}", configuration.display()), "--secure-port=0".into(), "-v=2".into()]
 }

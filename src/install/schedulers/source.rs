@@ -44,7 +44,6 @@ pub(super) struct Build {
     programs: BTreeMap<String, String>,
 }
 
-/// A scheduler's working tree, whose programs may not be built yet.
 #[derive(Debug, Clone)]
 pub struct SchedulerSource {
     install: &'static Install,
@@ -82,7 +81,6 @@ impl SchedulerSource {
         &self.tree.revision.version
     }
 
-    /// The names of the scheduler's programs, and whether each is built.
     pub async fn programs_built(&self) -> Result<Vec<(&'static str, bool)>, ProgramError> {
         let module = self.module().await?;
         Ok(self.programs().map(|(name, package)| (name, module.is_built(name, package))).collect())

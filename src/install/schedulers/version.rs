@@ -1,5 +1,4 @@
-//! `--component NAME=version:V`. Linker flags, CRDs and unknown flags come from the scheduler's recipe and
-//! module.
+//! `--component NAME=version:V`. Linker flags, CRDs and unknown flags come from recipe and module.
 
 use std::collections::BTreeMap;
 

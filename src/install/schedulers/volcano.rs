@@ -1,9 +1,8 @@
 //! Volcano's vc-scheduler, without its controllers and webhooks: plain pods and PodGroups need neither.
 //!
 //! The plugins for queue shares (`proportion`, `capacity`), preemption and reclaim are off, because they
-//! affect gangs of other cases. Cases about them turn them on, on a control plane of their own
-//! ([`StartSettings`]). The suite creates the queues with the state Open, which the queue controller would
-//! set.
+//! affect gangs of other cases. Cases about them have their own control plane ([`StartSettings`]). The suite
+//! creates the queues with the state Open, which the queue controller would set.
 
 use std::path::Path;
 
@@ -210,7 +209,6 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone("volcano-system", &["volcano-scheduler"]),
 };
 
-/// Returns the values of the chart: only the scheduler, with the flags of [`flags`] that the chart supports.
 fn values() -> Value {
     json!({
         // By default the chart always pulls the images, which may be loaded into the nodes.

@@ -1,5 +1,4 @@
-//! Webhooks of a local process. The API server reaches them by URL, and the cluster's CA signs the serving
-//! certificate.
+//! Webhooks of a local process, which the API server reaches by URL. The cluster's CA signs the certificate.
 
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
@@ -7,7 +6,6 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Copy)]
 pub struct WebhookServer<'a> {
     pub port: u16,
-    /// The cluster's CA, PEM.
     pub ca_bundle: &'a str,
 }
 

@@ -105,8 +105,7 @@ const BINDER: &str = "system:kai-binder";
 const POD_GROUPER: &str = "system:kai-podgrouper";
 const NAMESPACE: &str = "kai-scheduler";
 
-/// Scheduler and binder embed kube-scheduler's plugins `volumebinding` and `dynamicresources`, with their
-/// informers.
+/// Both embed kube-scheduler's plugins `volumebinding` and `dynamicresources`, with their informers.
 const VOLUMES_AND_DEVICES: &[Right] = &[
     Right::read("", &["nodes", "persistentvolumeclaims", "persistentvolumes", "pods"]),
     Right::read("resource.k8s.io", &["deviceclasses", "resourceclaims", "resourceslices"]),
@@ -170,8 +169,7 @@ const PREEMPT: &str = "preempt";
 const RECLAIM: &str = "reclaim";
 const EVICT_STALE_GANGS: &str = "stalegangeviction";
 
-/// Has the allocation plugins that KAI's operator configures for its default shard. Evictions need further
-/// plugins of that shard: the last two propose the victims.
+/// The allocation plugins of KAI's default shard. Evictions need more of them: the last two propose victims.
 pub fn configuration(evictions: &[&str]) -> Value {
     let plugin = |name: &str| json!({"name": name});
     let mut plugins: Vec<_> = [
@@ -211,8 +209,7 @@ fn start_scheduler(home: &ProcessHome, settings: &StartSettings<'_>) -> Result<C
     let path = home.configure("scheduler.yaml", &configuration(&evictions), settings)?;
     let mut args = settings.without_suites(scheduler_args(home, &path), CONFIGURED_BY);
     args.extend(grace.map(|grace| format!("--default-staleness-grace-period={}ms", grace.as_millis())));
-    // By default, KAI deletes a pod without a condition that reports why. Such an eviction would look like a
-    // deletion by a user.
+    // By default, a pod is deleted without a condition about the cause, which looks like a user's deletion.
     let names_cause = settings.preempts || settings.reclaims;
     args.extend(names_cause.then(|| "--update-pod-eviction-condition=true".to_owned()));
     Ok(Command { args, env: environment(home) })
@@ -287,8 +284,7 @@ pub static PACKAGE: Package = Package {
     deployed: Deployed::alone(NAMESPACE, &["kai-operator", "kai-scheduler-default", "binder", "pod-grouper"]),
 };
 
-/// Returns the values of the chart: the same programs as in a folder, only the action `allocate`, and no
-/// queues, because [`objects`] returns them.
+/// The values of the chart: the same programs as in a folder, only `allocate`, and the queues of [`objects`].
 fn values() -> Value {
     let off = || json!({"enabled": false});
     json!({
