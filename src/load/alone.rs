@@ -56,9 +56,8 @@ pub(super) struct SchedulerAlone {
 }
 
 impl Load {
-    /// Copies the operator's objects from the history, which ends when everything has converged. Gang
-    /// resources are copied in their last version. Pods are copied as they were created, with the gang
-    /// membership of their last version.
+    /// Copies the operator's objects from a history that ends when everything has converged: the last version
+    /// of gang resources, and pods as created, with the gang membership of their last version.
     pub(super) fn of(history: &History) -> Self {
         let (from, to) = (&history.header.namespace, format!("{}-alone", history.header.namespace));
         let mut pods: BTreeMap<&str, (&Value, &Value)> = BTreeMap::new();
@@ -145,8 +144,7 @@ impl GangObjects {
     }
 }
 
-/// Sets the kind that the API server knows. Histories have other names for kinds that exist in two API
-/// groups.
+/// Sets the kind that the API server knows: histories rename kinds that exist in two API groups.
 fn with_kind(object: &str, kind: &str) -> String {
     let mut object: Value = serde_json::from_str(object).unwrap_or_default();
     object["kind"] = kind.into();

@@ -1,6 +1,5 @@
 //! The checks of a load test. Each PodCliqueSet must match the calculated state after convergence and after
-//! an update. The operator must have no write loops, and nothing may be left after the deletion. The runner
-//! checks invariants in every case.
+//! an update. The operator must have no write loops, and nothing may be left after the deletion.
 
 use std::collections::BTreeMap;
 use std::iter::successors;

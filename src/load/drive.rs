@@ -172,8 +172,7 @@ async fn converge(
     Ok(())
 }
 
-/// Waits until no PodCliqueSet lacks anything. On a timeout, the error names what the first PodCliqueSet
-/// lacks.
+/// Waits until no PodCliqueSet lacks anything. A timeout names what the first PodCliqueSet lacks.
 async fn until_every_pcs(
     test: &TestContext,
     condition: impl Into<Awaited<'_>>,

@@ -1,5 +1,3 @@
-//! The figures of a load test, from the arrival times of versions and from `/proc`.
-
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -175,7 +173,6 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// The figure with two decimal places, or as an integer if these are zero.
 fn rounded(figure: f64) -> Value {
     let rounded = (figure * 100.0).round() / 100.0;
     if rounded.fract() == 0.0 && rounded.abs() < 1e15 {

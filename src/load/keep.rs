@@ -42,8 +42,7 @@ const UNUSED_CONTAINER_FIELDS: [&str; 6] = [
     "terminationMessagePolicy",
     "volumeMounts",
 ];
-/// The only condition of a pod that is kept, with these fields. `PodScheduled` is not needed, because the
-/// node shows whether the pod is bound.
+/// The only condition of a pod that is kept. The node shows what `PodScheduled` would.
 const CONDITION: &str = "Ready";
 const CONDITION_FIELDS: [&str; 3] = ["type", "status", "reason"];
 
@@ -104,8 +103,7 @@ fn pod(is_new: bool, pod: &mut Value) {
     }
 }
 
-/// Removes all containers if none has the revision of the template, because nothing else in a container
-/// changes.
+/// Removes all containers if none has the template's revision: nothing else in a container changes.
 fn remove_containers_without_revision(spec: &mut Value) {
     let has_revision = |container: &Value| !list(&container["env"]).is_empty();
     if !list(&spec["containers"]).iter().any(has_revision) {

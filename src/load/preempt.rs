@@ -20,7 +20,6 @@ use super::shapes::{GANG, HIGH, LOW, pcs_of};
 
 pub(super) const CLAUSES: [&str; 3] = ["PRE-01", "PRE-02", "DEL-01"];
 
-/// The gangs of high priority are about to be submitted.
 const ARRIVED: MarkName = MarkName::of_case("gangs of high priority arrive");
 const BOUND: MarkName = MarkName::of_case("gangs of high priority are bound");
 /// The scheduler has made a full pass since [`BOUND`].
@@ -154,8 +153,7 @@ mod tests {
     use super::super::shapes::manifest_of_contenders;
     use super::*;
 
-    /// `s0` is a bound gang of low priority that loses `lost` pods. `s1` is a gang of high priority with
-    /// `bound` bound pods.
+    /// `s0`, of low priority, is bound and loses `lost` pods. `s1`, of high priority, has `bound` bound pods.
     fn preempted(bound: usize, lost: usize) -> History {
         let sets = grove_yaml::documents(&manifest_of_contenders(8)).unwrap();
         let story = sets.into_iter().fold(Story::whole(), Story::submitted).workers("s0", GANG, GANG);

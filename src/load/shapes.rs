@@ -1,14 +1,12 @@
-//! PodCliqueSets of mixed shapes for any number of pods.
-//!
-//! Four shapes alternate, each with five replicas:
+//! PodCliqueSets of mixed shapes for any number of pods. Four shapes alternate, each with five replicas:
 //!
 //! - one clique;
 //! - two cliques, one with surplus;
 //! - a clique and a scaling group with a scaled replica;
 //! - three cliques.
 //!
-//! About three of four pods request one GPU. The others request none, like routers. The remaining pods form
-//! PodCliqueSets with fewer replicas, and one with a single clique.
+//! About three of four pods request one GPU. The remaining pods form PodCliqueSets with fewer replicas, and
+//! one with a single clique.
 
 use serde_json::{Value, json};
 
@@ -122,7 +120,6 @@ pub(super) fn manifest(pods: u32) -> String {
     pod_clique_sets(pods).into_iter().enumerate().map(document).collect::<Vec<_>>().join("---\n")
 }
 
-/// The pods of each gang of a load test with preemption.
 pub(super) const GANG: usize = 8;
 /// The priority classes of these gangs, without the namespace.
 pub(super) const LOW: &str = "low";

@@ -13,7 +13,6 @@ const PREEMPT: &str = "-preempt";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     pub(super) nodes: u32,
-    /// GPUs per node.
     pub(super) gpus: u32,
     pub(super) pods: u32,
     pub(super) updates: bool,
