@@ -1,5 +1,4 @@
-//! The program contains the suite's command line and the programs of this project that run in a cluster. Only
-//! this file uses both.
+//! Combines the suite's command line with the programs of this project that run in a cluster.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,7 +21,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the arguments, preceded by the program's name.
 fn named(name: &str, args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     std::iter::once(OsString::from(name)).chain(args)
 }
