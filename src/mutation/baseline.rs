@@ -1,5 +1,3 @@
-//! What each case executes without a mutation, and how long it takes.
-
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -11,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::MutationError;
 
-/// A case, run alone after a restart of the operator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BaselineCase {

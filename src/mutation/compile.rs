@@ -1,5 +1,4 @@
-//! Builds the rewritten operator. Mutations that do not compile are dropped: the compiler's errors point to
-//! their text.
+//! Builds the rewritten operator without the mutations that do not compile, to which the errors point.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -140,7 +139,6 @@ impl Built {
         digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// For each kind, the number of dropped mutations and of all mutations.
     pub fn losses(&self) -> BTreeMap<Kind, (usize, usize)> {
         let mut losses: BTreeMap<Kind, (usize, usize)> = BTreeMap::new();
         for mutation in &self.mutations {
@@ -160,8 +158,7 @@ impl Built {
     }
 }
 
-/// The mutations that an earlier build of the same population dropped, with their errors. They stay dropped,
-/// even if one compiles now.
+/// The mutations that an earlier build of the same population dropped, with their errors. They stay dropped.
 fn earlier_drops(population: &Population, folder: &Path) -> BTreeMap<u32, String> {
     let Ok(earlier) = Built::read(folder) else { return BTreeMap::new() };
     if earlier.check_sources(population, folder).is_err() {
@@ -208,7 +205,7 @@ impl Messages {
         messages
             .filter(|message| message["level"].as_str().is_some_and(|level| level.starts_with("error")))
             .filter(
-                // The last error only counts the others.
+                // The last error only counts the other errors.
                 |message| message["spans"].as_array().is_some_and(|spans| !spans.is_empty()),
             )
             .collect()
@@ -226,8 +223,7 @@ struct Place<'a> {
     is_primary: bool,
 }
 
-/// The places of an error, or of a note, in rewritten files. A place inside a macro counts as the place of
-/// its call.
+/// The places of an error, or of a note, in rewritten files. A place inside a macro is that of its call.
 fn places_of<'a>(message: &Value, files: &'a BTreeMap<String, Rewritten>) -> Vec<Place<'a>> {
     let mut places = Vec::new();
     for span in message["spans"].as_array().into_iter().flatten() {
@@ -266,11 +262,10 @@ fn extent<'a, 'b>(places: &'b [Place<'a>]) -> Option<(&'b Place<'a>, Range<usize
     Some((place, extent))
 }
 
-/// The mutations that cause the errors, each with its error.
-///
-/// A mutation whose text begins or ends at an error's place is the likely cause. If no error has one, there
-/// are three weaker kinds of evidence. The first kind that finds a mutation decides: a removed statement
-/// before the place, then the smallest mutation around it, then all mutations in the error's extent.
+/// The mutations that cause the errors, each with its error. A mutation whose text begins or ends at an
+/// error's place is the likely cause. If no error has one, the first weaker evidence that finds a mutation
+/// decides: a removed statement before the place, then the smallest mutation around it, then all mutations in
+/// the error's extent.
 fn culprits(errors: &[&Value], files: &BTreeMap<String, Rewritten>) -> BTreeMap<u32, String> {
     let mut by_evidence: [BTreeMap<u32, String>; 4] = Default::default();
     for error in errors {

@@ -1,5 +1,3 @@
-//! Errors of the compiler, and the mutations that they blame.
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

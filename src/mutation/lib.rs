@@ -36,7 +36,6 @@ pub const SITES_VARIABLE: &str = "GROVE_MUTATION_SITES";
 /// Mutations that change nothing that a clause promises, each with the reason ([`score::equivalents`]).
 pub const EQUIVALENT: &str = include_str!("equivalent.txt");
 
-/// The root of the workspace from which this program was built.
 pub fn workspace() -> &'static std::path::Path {
     std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }

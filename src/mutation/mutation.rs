@@ -96,10 +96,9 @@ pub(crate) struct Found {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
-    /// The value of the variable that turns it on. It is valid for one version of the source.
+    /// The value of the variable that turns the mutation on, valid for one version of the source.
     pub number: u32,
-    /// File, function and kind, and the position among the mutations of this kind in the function. Changes
-    /// elsewhere do not change it.
+    /// File, function and kind, and the ordinal within these, so that changes elsewhere do not change the id.
     pub id: String,
     pub file: String,
     pub function: String,
@@ -130,7 +129,6 @@ pub(crate) fn numbered<'a>(found: impl IntoIterator<Item = (&'a str, &'a [Found]
     all
 }
 
-/// The file in the id of a mutation.
 pub(crate) fn file_of(id: &str) -> &str {
     id.split(':').next().unwrap_or_default()
 }

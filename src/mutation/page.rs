@@ -1,5 +1,4 @@
-//! The page about several samples: the score of each, the mutations that survived, and the codes of the
-//! violations that killed the others.
+//! The page about several samples: scores, surviving mutations, and the violations that killed the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -94,7 +93,6 @@ fn row(page: &mut String, seed: &str, size: usize, trials: &[Trial], equivalents
     );
 }
 
-/// The number of trials of all samples, and the last trial of each mutation.
 fn together(samples: &[Measured]) -> (usize, Vec<Trial>) {
     let all: Vec<&Trial> = samples.iter().flat_map(|sample| &sample.trials).collect();
     let by_id: BTreeMap<&str, &Trial> = all.iter().map(|trial| (trial.id.as_str(), *trial)).collect();

@@ -1,5 +1,3 @@
-//! All mutations of the operator, and its files rewritten with them.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

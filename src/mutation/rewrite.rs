@@ -1,8 +1,6 @@
-//! Rewrites one file so that it contains all of its mutations, each behind its switch.
-//!
-//! The pieces of source that mutations change are nodes of the syntax tree, so two of them are either nested
-//! or separate. A replacement contains the original text without the mutations inside it, because only one is
-//! turned on at a time.
+//! Rewrites one file so that it contains all of its mutations, each behind its switch. Mutations change nodes
+//! of the syntax tree, which are nested or separate. A replacement contains the original text without the
+//! mutations inside it, because only one is turned on at a time.
 
 use std::ops::Range;
 
@@ -29,7 +27,6 @@ struct Insertion<'a> {
     closes: bool,
 }
 
-/// Rewrites a file. Each of `mutations` has its number.
 pub(crate) fn rewrite(source: &str, mutations: &[(u32, &Found)]) -> Rewritten {
     let mut insertions = Vec::new();
     for (index, (_, found)) in mutations.iter().enumerate() {

@@ -1,5 +1,3 @@
-//! A sample of the population, drawn before anything runs.
-
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};

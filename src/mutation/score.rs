@@ -1,5 +1,3 @@
-//! The score of a sample.
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -48,8 +46,7 @@ impl std::fmt::Display for Share {
     }
 }
 
-/// The mutations that change nothing that a clause promises, each with the reason: lines of an id, a space,
-/// and the reason.
+/// The mutations that change nothing that a clause promises: lines of an id, a space, and the reason.
 pub fn equivalents(text: &str) -> BTreeMap<String, String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let entries = lines.filter_map(|line| line.split_once(' '));
@@ -58,8 +55,7 @@ pub fn equivalents(text: &str) -> BTreeMap<String, String> {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Score {
-    /// Killed mutations. One that is not executed counts as survived. Trivial and equivalent ones do not
-    /// count.
+    /// A mutation that is not executed counts as survived. Trivial and equivalent ones do not count.
     pub killed: Share,
     /// The same without those that are not executed.
     pub killed_of_executed: Share,

@@ -22,8 +22,7 @@ pub struct Session<'a> {
     pub options: TrialOptions,
 }
 
-/// Tries all mutations, on each subject one at a time. `finished` gets the trials that a control has
-/// confirmed.
+/// Tries all mutations, on each subject one at a time. `finished` gets the confirmed trials.
 pub async fn try_all<E: From<Unusable>>(
     subjects: &[impl Subject],
     session: Session<'_>,
@@ -117,7 +116,7 @@ impl<S: Subject> On<'_, S> {
         self.pass_without_mutation(&killing).await
     }
 
-    /// Without any, the shortest case.
+    /// Without any case, the shortest one.
     async fn pass_without_mutation(&self, cases: &BTreeSet<&str>) -> Result<bool, Unusable> {
         let mut chosen: Vec<_> =
             self.baseline.passed().filter(|case| cases.contains(case.id.as_str())).collect();

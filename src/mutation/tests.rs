@@ -1,5 +1,3 @@
-//! Snippets of source, and the mutations in them.
-
 use std::collections::BTreeSet;
 
 use rstest::rstest;

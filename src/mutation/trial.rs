@@ -29,7 +29,6 @@ pub trait Subject {
     /// After the limit, the case ends without a result. It also does so if `cancel` is called after this call,
     /// even before the future is polled.
     fn run(&self, case: &str, limit: Duration) -> impl Future<Output = Result<CaseEnd, Unusable>>;
-    /// Ends the running cases without a result.
     fn cancel(&self);
     /// Replaces the control plane, because a mutation may have broken it.
     fn renew(&self) -> impl Future<Output = Result<(), Unusable>>;
@@ -75,7 +74,6 @@ pub struct Trial {
     pub verdict: TrialVerdict,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kill: Option<Kill>,
-    /// The number of cases that ended with a result.
     pub cases: usize,
     /// The number of cases that exceeded their limits. They decide nothing.
     #[serde(default)]

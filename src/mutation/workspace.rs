@@ -1,5 +1,4 @@
-//! The copy of the operator that is rewritten: a workspace of its own, with the versions and profiles of this
-//! one.
+//! The copy of the operator that is rewritten: its own workspace, with this one's versions and profiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,10 +13,9 @@ use crate::sources::{LIBRARY, SUBJECTS};
 pub(crate) const WRAPPER: &str = "rustc-with-mutations";
 const WRAPPER_SCRIPT: &str = "#!/bin/sh\nexec \"$@\" --cfg mutants --cap-lints allow\n";
 const SWITCH_MODULE: &str = include_str!("switch.rs.txt");
-/// The operator includes files from here.
+/// The operator includes files from this folder.
 const INCLUDED: &str = "manifests/controller";
 
-/// The sections of a manifest: their headings, such as `[workspace.lints.rust]`, and their lines.
 fn sections(manifest: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in manifest.lines() {
@@ -30,8 +28,7 @@ fn sections(manifest: &str) -> Vec<(&str, Vec<&str>)> {
     sections
 }
 
-/// The folders of the crates that are built: those of the operator, and those of this workspace that they
-/// use.
+/// The folders of the built crates: those of the operator, and those of this workspace that they use.
 fn members(root: &Path, manifest: &str) -> Result<BTreeSet<String>, MutationError> {
     let mut folders = BTreeMap::new();
     for line in manifest.lines() {
@@ -154,7 +151,6 @@ impl Workspace {
         Ok(())
     }
 
-    /// Copies the files of a crate that are not rewritten: tests, data, and the program's entry.
     fn copy_the_rest(
         &self,
         root: &Path,

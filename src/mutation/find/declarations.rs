@@ -1,5 +1,3 @@
-//! What the source declares: the arguments of functions, the types of fields, and which types have a default.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use syn::visit::{self, Visit};

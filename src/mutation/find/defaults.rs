@@ -1,5 +1,3 @@
-//! Functions and fields that have the default of their type.
-
 use syn::visit::{self, Visit};
 use syn::{Expr, ReturnType};
 

@@ -1,5 +1,3 @@
-//! Comparisons, boundaries, conditions, arithmetic, and swapped arguments.
-
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr};
 
@@ -26,7 +24,6 @@ pub(super) fn bare(mut expression: &Expr) -> &Expr {
     expression
 }
 
-/// Whether the expression asks for a fault, or for its absence.
 fn is_fault(expression: &Expr) -> bool {
     match bare(expression) {
         Expr::Macro(call) => call.mac.path.is_ident("fault"),

@@ -1,5 +1,3 @@
-//! Iterations that leave out their first element, or end after it.
-
 use syn::Expr;
 
 use super::{Finder, range};

@@ -1,5 +1,4 @@
-//! The expressions inside `vec!`, `matches!` and `json!`. Other macros are not mutated, because most create
-//! text.
+//! The expressions inside `vec!`, `matches!` and `json!`. Most other macros create text and are not mutated.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use syn::parse::Parser;

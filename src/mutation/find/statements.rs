@@ -1,5 +1,3 @@
-//! Statements that are not executed.
-
 use syn::visit;
 use syn::{Expr, Stmt};
 
