@@ -16,7 +16,6 @@ pub struct Answers {
     pub lead: String,
     /// Shown above the answers.
     pub notes: Vec<String>,
-    /// Schedulers with their versions.
     pub schedulers: Vec<String>,
     pub questions: Vec<AnsweredQuestion>,
 }

@@ -12,7 +12,7 @@ pub(crate) struct Bar {
     pub row: usize,
     pub x: f64,
     pub width: f64,
-    /// Part of the length that was not spent on the workload.
+    /// Not spent on the workload.
     pub overhead: f64,
 }
 
@@ -38,7 +38,6 @@ pub(crate) struct Chart {
     pub after: Option<Duration>,
 }
 
-/// Intervals of the marks of the time axis, in seconds.
 const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 impl Chart {

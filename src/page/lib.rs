@@ -1,10 +1,9 @@
 //! The page: renders a report and its histories as `report.html`, one file that a browser opens from disk.
 //!
 //! The templates ([`view`]) render everything that is readable without scripts. Each case has a compressed
-//! ([`pack`]) [`sheet`] with its history as a [`timeline`]. `assets/page.js` draws the timeline when the case
-//! is opened. The page loads nothing: its policy allows only its own style and script, by their digests. The
-//! page decides no verdict. A case without a readable history has no timeline. [`answered()`] renders the
-//! answers of `observe` with the same sheets.
+//! ([`pack`]) [`sheet`] with its history as a [`timeline`], which `assets/page.js` draws when the case is
+//! opened. The page loads nothing: its policy allows only its own style and script, by their digests. The
+//! page decides no verdict. [`answered()`] renders the answers of `observe` with the same sheets.
 
 mod answered;
 mod chart;
@@ -30,7 +29,6 @@ pub use tabled::tabled;
 use sheet::Sheet;
 use timeline::{Readable, Timeline};
 
-/// Name of the page in a report's folder.
 pub const PAGE: &str = "report.html";
 
 /// Longest history that gets a timeline, in bytes. Rendering a longer one takes gigabytes of memory.

@@ -1,5 +1,4 @@
-//! The sheet of a case: its results and its timeline. Each observation in a proof links to its event in the
-//! timeline.
+//! The sheet of a case: its results and its timeline, to whose events the observations in proofs link.
 
 use conformance_contract::clauses::clause;
 use conformance_report::{CaseResult, Proof, TargetReport, Violation, matrix};

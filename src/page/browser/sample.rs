@@ -1,5 +1,4 @@
-//! A small sample report with histories: a gang that is partly bound, a case without a history, and a case
-//! whose history is cut off.
+//! A small report with histories: a partly bound gang, a case without a history, and one with a cut history.
 
 use conformance_contract::clauses::{CLAUSES, Feature};
 use conformance_contract::target::Target;

@@ -1,7 +1,5 @@
-//! Lossless differences between two versions of an object.
-//!
-//! Objects are compared field by field, and lists as a whole. The edits are smaller than the versions, and
-//! the page rebuilds every version from the first one.
+//! Lossless differences between two versions of an object: field by field, and lists as a whole. The page
+//! rebuilds every version from the first one.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::phase::Phase;
 
-/// The sections, in display order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Section {

@@ -58,7 +58,6 @@ pub(crate) struct Event<'a> {
 
 pub(crate) type FoundViolation<'a> = (&'a str, &'a Violation);
 
-/// Kind, name and resourceVersion.
 type Observed<'a> = (&'a str, &'a str, &'a str);
 
 fn proofs<'a>(violations: &[FoundViolation<'a>]) -> BTreeMap<Observed<'a>, Vec<&'a str>> {
@@ -173,7 +172,6 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// A history whose `managedFields` are reduced to the names of the writers.
 #[derive(Debug)]
 pub(crate) struct Readable {
     history: History,

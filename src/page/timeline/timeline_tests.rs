@@ -10,7 +10,6 @@ fn pod(index: usize, node: Option<&str>) -> Value {
     worker("short", index, node)
 }
 
-/// A gang of 2 pods, with a canary and a barrier.
 fn story() -> Readable {
     let failed = json!({
         "kind": "Event",

@@ -26,7 +26,6 @@ const IGNORED: [&str; 4] = ["resourceVersion", "generation", "observedGeneration
 /// Maximum number of fields in a description, because a rewritten status has many.
 const NAMED: usize = 4;
 
-/// Describes what changed between two versions of an object.
 pub(super) fn of_version(
     before: Option<&Value>,
     version: &Version<'_>,
@@ -135,7 +134,6 @@ fn simple(value: &Value) -> Option<String> {
     }
 }
 
-/// Writes a path such as `metadata.labels[grove.io/podgang]`.
 fn dotted(path: &[&str]) -> String {
     let mut text = String::new();
     for key in path {
@@ -148,8 +146,7 @@ fn dotted(path: &[&str]) -> String {
     text
 }
 
-/// Returns the field managers whose entries differ from the previous version. Two writes of one manager
-/// within one second cannot be distinguished.
+/// Returns the field managers whose entries changed. Two writes of one manager within a second look like one.
 pub(super) fn writer(before: Option<&Value>, version: &Version<'_>) -> Option<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -177,7 +174,6 @@ pub(super) fn of_event(event: &Value) -> (String, Option<String>) {
     (format!("{reason}{message}{times}"), by)
 }
 
-/// Describes a mark with the scalar fields of its detail.
 pub(super) fn of_mark(name: &str, detail: &Value) -> String {
     let simple: Vec<String> = match detail {
         Value::Object(fields) => fields
