@@ -1,5 +1,3 @@
-//! Gangs of plain pods without an operator: all pods bound and Ready, or none bound.
-
 use std::collections::BTreeSet;
 
 use conformance_check::binding::{
@@ -67,8 +65,7 @@ fn passed_before(history: &History, place: usize) -> Ruling {
     }
 }
 
-/// A gang that did not fit had no bound pod until capacity became available, although the scheduler had made
-/// a full pass (AIC-02).
+/// A gang had no bound pod until it had capacity, although the scheduler had made a full pass (AIC-02).
 pub(crate) fn waits(history: &History, name: &str) -> Ruling {
     let gang = gang(history, name)?;
     let room_available = place(history, SharedMark::RoomAvailable);
@@ -105,8 +102,7 @@ pub(crate) fn one_of(history: &History, names: &[&str]) -> Ruling {
     all(never_bound.chain([wrong_number, passed_before(history, room_available)]))
 }
 
-/// After the running gang was deleted, another gang runs in its capacity (AIC-04). Returns `NotReached` if
-/// pods of the deleted gang still exist.
+/// After the running gang's last pod was deleted, another gang runs in its capacity (AIC-04).
 pub(crate) fn another_runs_in_freed_capacity(history: &History, names: &[&str]) -> Ruling {
     precondition("AIC-03", one_of(history, names))?;
     let (deleted, _) = history.reached(SharedMark::Deleted)?;

@@ -1,6 +1,5 @@
-//! The suite `ai-conformance`, about gangs of plain pods without an operator, as the AI conformance programme
-//! requires them. The harness creates each gang with the scheduler's own gang resource. `steps` creates gangs
-//! and waits for their pods. `checks` decides clauses.
+//! The suite `ai-conformance`: gangs of plain pods without an operator, as the AI conformance programme
+//! requires them. The harness creates each gang with the scheduler's own gang resource.
 
 mod aic;
 mod checks;

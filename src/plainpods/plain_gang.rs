@@ -1,5 +1,3 @@
-//! A gang of plain pods, from the pod in the case's manifest.
-
 use conformance_contract::names;
 use conformance_history::{Pod, name, text};
 use serde_json::Value;
@@ -12,8 +10,7 @@ pub(crate) struct PlainGang {
 }
 
 impl PlainGang {
-    /// The gang that a pod of a manifest describes. An annotation of the pod states the size; the default is
-    /// 1.
+    /// The gang that a pod of a manifest describes. Its annotation states the size; the default is 1.
     pub(crate) fn of(pod: &Value) -> Self {
         let pods = text(&pod["metadata"]["annotations"][names::GANG_SIZE]).parse();
         Self { name: name(pod).to_owned(), pods: pods.unwrap_or(1) }

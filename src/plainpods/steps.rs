@@ -1,5 +1,3 @@
-//! Gangs of plain pods with the scheduler's own gang resource, created without an operator.
-
 use conformance_contract::names;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
