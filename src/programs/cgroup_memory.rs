@@ -37,8 +37,7 @@ fn available_below(root: &Path) -> Option<u64> {
             _ if controllers.split(',').any(|controller| controller == "memory") => VERSION_1,
             _ => continue,
         };
-        // Try every parent of the path. In a container, the path may be the host's path, while the mount
-        // shows only the container's own group.
+        // Try every parent: the path may be the host's, while a container's mount shows only its own group.
         for group in Path::new(group.trim_start_matches('/')).ancestors() {
             available.extend(files.available_in(&root.join(files.mount).join(group)));
         }

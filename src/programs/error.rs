@@ -1,5 +1,3 @@
-//! Errors about programs. Each message states what failed and what to do.
-
 use std::path::PathBuf;
 
 use crate::source::SourceError;

@@ -123,8 +123,7 @@ fn lock_file(home: &Path) -> PathBuf {
     home.join("lock")
 }
 
-/// Whether a live process has locked the folder. Does not create the lock file, because another process may
-/// be deleting the folder.
+/// Whether a live process has locked the folder. Creates no lock file: the folder may be being deleted.
 fn is_locked(home: &Path) -> bool {
     let lock = File::options().write(true).open(lock_file(home));
     lock.is_ok_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)))
@@ -206,7 +205,6 @@ impl Drop for UnfinishedCluster {
     }
 }
 
-/// Removes the folders of killed runs, and returns the names of their clusters.
 pub fn remove_abandoned() -> Result<Vec<String>, ProgramError> {
     let mut removed = Vec::new();
     for found in clusters()?.into_iter().filter(|found| !found.live) {

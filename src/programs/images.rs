@@ -17,13 +17,11 @@ pub const NOBODY: &str = "65532:65532";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     pub program: String,
-    /// Name and tag.
     pub reference: String,
     pub bytes: u64,
 }
 
-/// Returns the Dockerfile of an image with one file and leading arguments. `user` is `UID:GID`; without it
-/// the image runs as root.
+/// The Dockerfile of an image with one file and leading arguments. `user` is `UID:GID`, by default root.
 pub fn dockerfile(file: &str, arguments: &[&str], user: Option<&str>) -> String {
     let user = user.map(|user| format!("USER {user}\n")).unwrap_or_default();
     let arguments: String = arguments.iter().map(|argument| format!(", \"{argument}\"")).collect();
@@ -92,7 +90,6 @@ pub async fn named(
     Ok(Image { reference: reference.into(), ..image })
 }
 
-/// Checks that cargo can link programs, and returns its version.
 pub async fn can_link() -> Result<String, ProgramError> {
     cargo::version().await.map_err(|error| ProgramError::Cargo { reason: error.to_string() })
 }

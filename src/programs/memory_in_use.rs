@@ -11,7 +11,6 @@ use crate::processor_time;
 
 const PACE: Duration = Duration::from_millis(400);
 
-/// Peak memory in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peak {
     /// The maximum, over time, of the sum of all programs.
@@ -51,7 +50,6 @@ impl Peak {
     }
 }
 
-/// Returns the private memory of a process in bytes.
 pub fn of_process(pid: u32) -> Option<u64> {
     of(&pid.to_string())
 }

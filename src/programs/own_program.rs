@@ -1,6 +1,5 @@
-//! Runs the programs of the reference implementation. The installed program contains all of them, and its
-//! first argument selects one. `--component` replaces a program. Mutants use a separate build
-//! ([`crate::cargo`]).
+//! Runs the programs of the reference implementation, which one executable contains; its first argument
+//! selects one. `--component` replaces a program. Mutants use a separate build ([`crate::cargo`]).
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,6 @@
-//! Reserves loopback ports. A lock on a file reserves each port until the cluster is deleted.
-//!
-//! Without a reservation, a server of another cluster could take the port first, and receive the writes of
-//! this cluster's clients. The reserved ports are below the kernel's ephemeral range, which outgoing
-//! connections use.
+//! Reserves loopback ports, below the ephemeral range of outgoing connections. A lock on a file reserves each
+//! port until the cluster is deleted: without it, a server of another cluster could take the port first, and
+//! receive the writes of this cluster's clients.
 
 use std::fs::File;
 use std::net::TcpListener;
@@ -27,8 +25,7 @@ const DEFAULT_BEGIN: u16 = 32_768;
 /// How many ports below the ephemeral range are candidates. Ports below 1024 need privileges.
 const WIDTH: u16 = 12_000;
 
-/// Returns the candidate ports. If outgoing connections may use every port, the only candidate is 0: the
-/// kernel then chooses the port.
+/// The candidate ports, or only 0 (the kernel chooses) if outgoing connections may use every port.
 fn range() -> Range<u16> {
     let text = std::fs::read_to_string(OUTGOING).unwrap_or_default();
     let begin = text.split_whitespace().next().and_then(|begin| begin.parse().ok()).unwrap_or(DEFAULT_BEGIN);

@@ -46,12 +46,10 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// Uses `program`, a `grove-conformance` executable, as the launcher.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into() }
     }
 
-    /// Starts a process whose output is appended to `log`.
     pub async fn start(&self, spec: &ProcessSpec, log: &Path) -> Result<Process, ProgramError> {
         if let Some(parent) = log.parent() {
             home::create_folder(parent)?;
@@ -191,7 +189,6 @@ impl Process {
     }
 }
 
-/// Executes the program. Returns a message only if that fails.
 pub fn exec(args: impl IntoIterator<Item = String>) -> String {
     let mut args = args.into_iter();
     let parent = args.next().and_then(|raw| raw.parse::<i32>().ok()).and_then(Pid::from_raw);

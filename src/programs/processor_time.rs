@@ -19,8 +19,7 @@ fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock()
 }
 
-/// Waits for the exit of a child and adds its CPU time. Does not reap the child, because the kernel forgets
-/// the time of a reaped child.
+/// Waits for the exit of a child and adds its CPU time, without reaping it: the kernel then forgets the time.
 pub(crate) fn count_until_exit(pid: u32, name: &str) {
     children().live.insert(pid, name.to_owned());
     if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -65,8 +64,7 @@ const OWN: usize = 14;
 /// Number of the field `cutime` in `/proc/PID/stat`; `cstime` follows it.
 const OF_CHILDREN: usize = 16;
 
-/// Sums this field and the next one. The second field of the file, in parentheses, may itself contain
-/// parentheses and spaces.
+/// Sums this field and the next one. The second field, in parentheses, may contain parentheses and spaces.
 fn in_stat(stat: &str, first: usize) -> Option<Duration> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(first - 3).map(str::parse::<u64>);

@@ -17,9 +17,7 @@ use crate::{ProgramError, home};
 pub struct Amendment {
     pub module: &'static str,
     pub version: &'static str,
-    /// The digest of the module's files, as in `go.sum`.
     pub sum: &'static str,
-    /// The digest of the module's `go.mod`, as in `go.sum`.
     pub go_mod_sum: &'static str,
     /// The name of the copy's folder, in the folder of the build's `go.mod`.
     pub folder: &'static str,
@@ -46,7 +44,6 @@ struct Download {
 }
 
 impl Amendment {
-    /// The module to copy, as PATH@VERSION.
     pub(super) fn query(&self) -> String {
         format!("{}@{}", self.module, self.version)
     }
@@ -101,8 +98,7 @@ impl Amendment {
         Err(if is_refused { NoCopy::NotCached } else { NoCopy::Go(reason) })
     }
 
-    /// Creates the copy with the added files. A final rename ensures that other processes never see an
-    /// incomplete copy.
+    /// Creates the copy with the added files. A final rename hides an incomplete copy from other processes.
     fn create_copy(&self, source: &Path, parent: &Path, target: &Path) -> Result<(), ProgramError> {
         let unfinished = tempfile::tempdir_in(parent).map_err(ProgramError::file(parent))?;
         copy(source, unfinished.path())?;

@@ -26,7 +26,6 @@ pub struct BuiltBy {
     pub name: String,
     pub version: String,
     pub go: String,
-    /// SHA-256 of the program, in hexadecimal.
     pub sha256: String,
     /// Missing in files of older versions of the suite.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,8 +133,7 @@ pub(super) fn names(programs: &[Target<'_>]) -> String {
     programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns Go variables that delay garbage collection, which saves one eighth of the time. Variables of the
-/// user take precedence.
+/// Go variables that delay garbage collection, which saves one eighth of the time, unless the user set them.
 fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'static str, String)> {
     const VARIABLES: [&str; 2] = ["GOGC", "GOMEMLIMIT"];
     // One compiler runs per processor. Half of the memory remains for other programs and the file cache.

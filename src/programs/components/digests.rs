@@ -10,7 +10,6 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the SHA-256 of a file, in hexadecimal.
 pub fn digest(path: &Path) -> Result<String, ProgramError> {
     let mut hash = Sha256::new();
     let mut file = File::open(path).map_err(ProgramError::file(path))?;

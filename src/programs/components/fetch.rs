@@ -23,8 +23,7 @@ pub struct Fetched {
     pub bytes: u64,
 }
 
-/// Copies the files into an empty folder. If one copy fails, for example because the disk is full, removes
-/// all copies.
+/// Copies the files into an empty folder. If one copy fails, for example on a full disk, removes all.
 pub async fn fetch(
     to: &Path,
     programs: &[(&'static Component, Program)],

@@ -9,8 +9,7 @@ use super::component::Module;
 use super::digests::hex;
 use crate::{ProgramError, home};
 
-/// Writes `go.mod` and `go.sum` into the cache, and returns their folder. An amended module also needs
-/// [`complete`].
+/// Writes `go.mod` and `go.sum` into the cache. An amended module also needs [`complete`].
 pub(super) fn materialise(module: &'static Module) -> Result<PathBuf, ProgramError> {
     let mut hash = Sha256::new_with_prefix(format!("{}{}", module.go_mod, module.go_sum));
     if let Some(amendment) = module.amendment {

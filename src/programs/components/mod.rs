@@ -2,13 +2,12 @@
 //! needs no checkout. The cache keeps each built program under a hash of all its inputs.
 //!
 //! - [`toolbox`] provides the programs and builds missing ones.
-//! - [`release`] finds programs that were built for a release. [`mod@fetch`] writes them.
+//! - [`release`] finds programs that were built for a release, which [`mod@fetch`] writes.
 //! - [`toolchain`] is the user's Go. [`build`] runs it in the folder that [`go_module`] writes.
 //! - [`modules`] checks before a build whether Go can get the modules.
-//! - An [`Amendment`] adds files to a module if no published version has what a build needs.
+//! - An [`Amendment`] adds files that no published version of a module has.
 //! - [`module_source`] is the source of a module, from which the harness reads files such as CRDs.
-//! - An [`OtherVersion`] is a published version other than the pinned one. [`mod@published`] asks module
-//!   proxies for versions.
+//! - An [`OtherVersion`] replaces the pinned one; [`mod@published`] asks module proxies for versions.
 //! - [`overrides`] replace pinned programs.
 
 mod amendment;

@@ -1,5 +1,3 @@
-//! The source of a component's module, from which the harness reads CRDs, roles and webhooks.
-
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 

@@ -12,7 +12,6 @@ pub struct ModuleVersion {
 pub struct NoVersion;
 
 impl ModuleVersion {
-    /// Returns the major and minor version, such as `1.37`.
     pub fn minor(&self) -> String {
         let [major, minor, _] = self.numbers;
         format!("{major}.{minor}")
@@ -31,7 +30,6 @@ impl ModuleVersion {
 impl FromStr for ModuleVersion {
     type Err = NoVersion;
 
-    /// Parses a version, with or without the leading `v`.
     fn from_str(text: &str) -> Result<Self, NoVersion> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let (numbers, suffix) = text.split_at(text.find(['-', '+']).unwrap_or(text.len()));
@@ -53,7 +51,6 @@ impl std::fmt::Display for ModuleVersion {
     }
 }
 
-/// Parses a number of a version: digits without a leading zero.
 fn number(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     (number.to_string() == text).then_some(number)

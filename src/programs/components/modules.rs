@@ -94,7 +94,6 @@ async fn run(mut go: Command, limit: Duration) -> Result<Output, GoError> {
     }
 }
 
-/// Returns the folder that a variable of `go env` names. The folder need not exist.
 pub(crate) async fn folder_of_go(
     component: &'static Component,
     name: &'static str,

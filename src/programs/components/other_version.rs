@@ -19,7 +19,6 @@ use crate::{ProgramError, home};
 
 const OWN: &str = "own.mod";
 
-/// A program of another published version, with resolved modules.
 #[derive(Debug)]
 pub struct OtherVersion {
     pinned: &'static Component,
@@ -31,8 +30,7 @@ pub struct OtherVersion {
 }
 
 impl OtherVersion {
-    /// Resolves the modules with Go unless the cache has the result. The texts stay in memory, like those of
-    /// pinned components.
+    /// Resolves the modules with Go unless the cache has the result. The texts stay in memory.
     pub async fn find(pinned: &'static Component, version: &ModuleVersion) -> Result<Self, ProgramError> {
         let version = version.to_string();
         let folder = folder(pinned, &version);

@@ -12,7 +12,6 @@ pub enum Replacement {
 
 pub type Overrides = BTreeMap<String, Replacement>;
 
-/// Returns the component to build, or `None` if the user gave a file.
 pub fn to_build_for(component: &'static Component, overrides: &Overrides) -> Option<&'static Component> {
     match overrides.get(component.name) {
         None => Some(component),

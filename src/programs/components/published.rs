@@ -11,7 +11,6 @@ use crate::{ProgramError, home};
 /// How long a download may take. The source of Kubernetes has 15 MB.
 const DOWNLOAD: Duration = Duration::from_secs(300);
 
-/// Output of `go list -m -versions -json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Listed {
@@ -19,14 +18,12 @@ struct Listed {
     versions: Vec<String>,
 }
 
-/// Output of `go mod download -json`.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Downloaded {
     go_mod: PathBuf,
 }
 
-/// Returns the published versions of a module, oldest first.
 pub async fn published(module: &str) -> Result<Vec<ModuleVersion>, ProgramError> {
     let refused = |reason: String| ProgramError::Versions { module: module.to_owned(), reason };
     let args = ["list", "-mod=readonly", "-m", "-versions", "-json", module];
@@ -35,7 +32,6 @@ pub async fn published(module: &str) -> Result<Vec<ModuleVersion>, ProgramError>
     Ok(listed.versions.iter().filter_map(|version| version.parse().ok()).collect())
 }
 
-/// Downloads a version of a module, and returns its `go.mod`.
 pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, GoError> {
     let query = format!("{module}@{version}");
     let folder = folder().map_err(|error| GoError::Failed(error.to_string()))?;
@@ -48,8 +44,7 @@ pub(super) async fn own_go_mod(module: &str, version: &str) -> Result<String, Go
         .map_err(|error| GoError::Failed(format!("{}: {error}", found.go_mod.display())))
 }
 
-/// Whether an error of Go means that the version does not exist. Errors of the checksum database do not
-/// count, although they use the same words.
+/// Whether Go reports that the version does not exist. The checksum database's errors have the same words.
 pub(super) fn is_absence(message: &str) -> bool {
     let is_about_checksum = message.contains("verifying ");
     let is_absent = [
@@ -64,7 +59,6 @@ pub(super) fn is_absence(message: &str) -> bool {
     is_absent && !is_about_checksum
 }
 
-/// Creates a folder with an empty module, in which Go looks up versions.
 fn folder() -> Result<PathBuf, ProgramError> {
     let folder = home::cache().join("versions").join("query");
     home::replace(&folder.join("go.mod"), "module query\n")?;

@@ -29,12 +29,10 @@ pub(super) struct ReleaseFolder {
 pub(super) struct ReleasedProgram {
     pub component: &'static Component,
     pub path: PathBuf,
-    /// SHA-256 in hexadecimal.
     pub sha256: String,
 }
 
-/// Returns the path of a program. It contains the pins, so that a program for another version of the suite is
-/// not used.
+/// The path of a program contains the pins, so that one for another version of the suite is not used.
 pub(super) fn program_file(component: &Component) -> String {
     let Component { name, version, .. } = component;
     format!("{PROGRAMS}{name}-{version}-{}/{name}", component.pins())

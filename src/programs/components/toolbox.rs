@@ -31,7 +31,6 @@ pub struct Program {
     /// The version that was built, or the `--version` output of a program that the user gave.
     pub version: String,
     pub path: PathBuf,
-    /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     pub source: Source,
     /// Seconds of the build, if this call built the program. One build may produce several programs.
@@ -70,8 +69,7 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Finds or builds the programs of these components, unless the user gave them. Checks the machine before
-    /// a build.
+    /// Finds or builds the programs of these components, unless the user gave them.
     pub async fn prepare_only(
         components: impl Iterator<Item = &'static Component>,
         overrides: &Overrides,
@@ -234,7 +232,6 @@ async fn cached_or_built(
     built_once(build, &go, progress).await
 }
 
-/// Returns the programs in the given order. Builds missing ones.
 pub(crate) async fn built_once(
     build: Build<'_>,
     go: &Toolchain,
@@ -269,7 +266,6 @@ pub(crate) async fn built_once(
     Ok(programs)
 }
 
-/// Compiles the programs into their folders, and returns the seconds that this took.
 async fn compile(build: Build<'_>, go: &Toolchain, progress: &dyn Progress) -> Result<f64, ProgramError> {
     let (names, version) = (build::names(build.programs), build.version);
     progress.building(&names, version);

@@ -1,5 +1,4 @@
-//! Builds programs from a working tree. The cache keeps each program under a hash of the tree and all other
-//! inputs.
+//! Builds programs from a working tree. The cache keys each by a hash of the tree and all other inputs.
 
 use std::path::PathBuf;
 
@@ -25,9 +24,8 @@ pub struct GoBuild {
     pub package: String,
     /// Folders whose files determine the build output: those of the module, and those of its `replace` lines.
     pub inputs: Vec<String>,
-    /// Linker flags with placeholders: `{version}`, `{commit}`, and `{module}` for the module's path.
-    /// Kubernetes and modules that require it also have `{kubernetes}` for its version, `{kubernetes-major}`
-    /// and `{kubernetes-minor}`.
+    /// Linker flags with the placeholders `{version}`, `{commit}`, `{module}` (its path) and, for Kubernetes
+    /// and modules that require it, `{kubernetes}`, `{kubernetes-major}` and `{kubernetes-minor}`.
     #[serde(default)]
     pub ldflags: String,
 }

@@ -64,7 +64,6 @@ pub enum NoRelease {
     Refused(String),
 }
 
-/// Returns the document's fields without `apiVersion` and `kind`.
 pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentError> {
     let mut documents = grove_yaml::documents(text)?;
     let (Some(Value::Object(mut fields)), true) = (documents.pop(), documents.is_empty()) else {
@@ -82,8 +81,7 @@ pub fn document(text: &str, kind: &str) -> Result<Map<String, Value>, DocumentEr
     Ok(fields)
 }
 
-/// Returns the absolute path of a checkout, after checking that it has the required files. `repository` is a
-/// name for messages.
+/// Returns the absolute path of a checkout that has the required files. `repository` is for messages.
 pub fn top(repository: &str, dir: &Path, fields: &Map<String, Value>) -> Result<PathBuf, SourceError> {
     let no_checkout =
         |missing| SourceError::Checkout { repository: repository.into(), dir: dir.into(), missing };
