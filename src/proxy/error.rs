@@ -40,8 +40,7 @@ pub enum ProxyError {
     },
 }
 
-/// No response was received. The client sees a broken connection: hyper closes it (HTTP/1.1) or resets the
-/// stream (HTTP/2).
+/// No response was received. hyper closes the client's connection (HTTP/1.1) or resets its stream (HTTP/2).
 #[derive(Debug, thiserror::Error)]
 #[error("lost: {0}")]
 pub(crate) struct Lost(pub String);

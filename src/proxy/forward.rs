@@ -34,8 +34,7 @@ const OF_THE_CONNECTION: [HeaderName; 9] = [
 ];
 
 const JSON: &str = "application/json";
-/// Reported for a changed request that the API server rejects as invalid, because it tests the API server
-/// instead of the program.
+/// Reported for a changed request that is rejected as invalid: it tests the API server, not the program.
 const INVALID: &str = "the API server calls the changed request invalid";
 
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! A reverse proxy between one program and the API server, which injects faults into its traffic.
 //!
-//! The proxy knows only addresses, certificates and [`Rule`]s, and nothing about clusters or the program. It
-//! serves one identity, and uses the client certificate of this identity for the API server. So audit logs
-//! and admission see the same user as without a proxy. Clients must present a certificate of the same
-//! authority.
+//! The proxy knows only addresses, certificates and [`Rule`]s. It serves one identity, whose client
+//! certificate it uses for the API server, so audit logs and admission see the same user as without a proxy.
+//! Clients must present a certificate of the same authority.
 //!
 //! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
 //! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.
@@ -14,9 +13,8 @@
 //! - `server`: connections from the program. `upstream`: connections to the API server.
 //!
 //! Both sides speak HTTP/1.1 and HTTP/2. Traffic that no rule matches passes unchanged, byte for byte, in any
-//! encoding. For a rule that looks into objects ([`Action::looks_into_objects`]), the proxy requests JSON
-//! instead of the client's encoding. Upgrades (`exec`, `port-forward`) are refused with 501, because no
-//! controller or scheduler uses them.
+//! encoding. For a rule that looks into objects ([`Action::looks_into_objects`]), the proxy requests JSON.
+//! Upgrades (`exec`, `port-forward`) are refused with 501, because no controller or scheduler uses them.
 
 #![warn(missing_docs)]
 

@@ -125,8 +125,7 @@ pub enum Action {
     },
     /// Sends the request twice and returns the first response.
     Duplicate,
-    /// Changes the body of the request. A body that is not JSON stays unchanged, and the log reports the
-    /// skipped change.
+    /// Changes the body of the request. A body that is not JSON is skipped, which the log reports.
     RewriteRequest(Patch),
     /// Forwards this write, and holds its response and all later writes. Drops them when the rule ends.
     Halt,
@@ -148,8 +147,7 @@ pub enum Action {
         /// Status code of the ERROR event.
         code: u16,
     },
-    /// Delivers nothing on a watch, in any encoding, while the rule is active. `when`, `namespace` and `name`
-    /// do not apply to the events.
+    /// Delivers nothing on a watch, in any encoding, while the rule is active, for all names and namespaces.
     Freeze,
 }
 

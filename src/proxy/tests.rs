@@ -308,8 +308,7 @@ async fn a_proxy_that_is_dropped_ends_its_connections() {
     client.get(POD).await.unwrap_err();
 }
 
-/// Compares the median times of requests through the proxy and directly to the server. Uses the best of
-/// several rounds, because a busy machine adds time that the proxy does not cause.
+/// Compares median times through the proxy and directly, in the best round: a busy machine adds time.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_proxy_adds_less_than_a_millisecond() {
     const REQUESTS: usize = 200;

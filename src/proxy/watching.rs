@@ -97,8 +97,7 @@ impl Watch {
         Ok(self.held.remove(index).map(|(_, event)| event))
     }
 
-    /// Returns the next bytes to deliver. In JSON these are whole events, and a single event if a rule looks
-    /// into events.
+    /// Returns the next bytes to deliver: in JSON whole events, or one event if a rule looks into events.
     fn ready(&mut self) -> Option<Bytes> {
         let is_newline = |byte: &u8| *byte == b'\n';
         let end = if self.is_over || !self.is_json {
