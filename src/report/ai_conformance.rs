@@ -143,8 +143,7 @@ fn clauses<'a>(target: &'a TargetReport, shown: &Shown) -> impl Iterator<Item = 
     target.clauses.iter().filter(move |clause| ids.contains(&clause.id.as_str()))
 }
 
-/// Known deviations and flaky clauses count as not implemented. Without a verdict for every clause the status
-/// claims nothing.
+/// Known deviations and flaky clauses count as not implemented. An undecided clause claims nothing.
 fn status(report: &Report, target: &TargetReport, shown: &Shown) -> &'static str {
     let is_failure = |verdict| matches!(verdict, Verdict::Fail | Verdict::Flaky | Verdict::KnownDeviation);
     let all: Vec<_> = clauses(target, shown).map(|clause| clause.outcome.verdict).collect();
@@ -258,7 +257,6 @@ mod tests {
         assert_eq!(group.collect::<Vec<_>>(), GANG_SCHEDULING.clauses);
     }
 
-    /// Volcano, with every clause of both requirements passed except this one.
     fn operated_except(failed: &str) -> TargetReport {
         let ids: BTreeSet<&str> =
             [ROBUST_CONTROLLER.clauses, DISAGGREGATED_INFERENCE.clauses].concat().into_iter().collect();

@@ -54,8 +54,7 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// Packs `report.yaml` of a report's folder, and as many case artifacts as fit into `limit` bytes. Fails with
-/// [`StoreError::TooLarge`] if `report.yaml` alone does not fit.
+/// Packs `report.yaml` of a report's folder, and as many case artifacts as fit into `limit` bytes.
 pub fn pack(folder: &Path, report: &Report, limit: usize) -> Result<Packed, StoreError> {
     let end = compressed(&END).map_err(at(folder))?;
     let mut archive = part(folder, Path::new("report.yaml"))?;

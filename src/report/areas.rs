@@ -16,7 +16,6 @@ pub(super) enum Area {
 const CONTENTION: [&str; 6] = ["AON-04", "AON-10", "DEL-05", "TERM-09", "TERM-17", "UPD-06"];
 
 impl Area {
-    /// In the order of the columns.
     pub(super) const ALL: [Area; 8] = [
         Area::Admission,
         Area::GangCreation,

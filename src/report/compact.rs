@@ -1,8 +1,6 @@
-//! The compact report: the verdicts of one or more runs, small enough for `results/` in the repository.
-//!
-//! A compact report follows from the full reports of the runs, except for the machine and the commit, which
-//! the author states. It can be verified against the full reports. Without them, its digest and counts reveal
-//! only accidental edits.
+//! The compact report: the verdicts of one or more runs, small enough for `results/` in the repository. It
+//! follows from full reports, and can be verified against them, except for the machine and the commit, which
+//! the author states. Without them, its digest and counts reveal only accidental edits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -158,8 +156,7 @@ fn lines(problems: &[String]) -> String {
 }
 
 impl CompactReport {
-    /// Builds the compact report of these runs, in any order. Their reports must be complete, unedited and
-    /// mergeable.
+    /// Builds the compact report of these runs, whose reports must be complete, unedited and mergeable.
     pub fn of(mut sources: Vec<MergeInput>, stated: &Stated) -> Result<Self, CompactError> {
         sources.sort_by_key(|source| source.report.date);
         for source in &sources {
@@ -244,8 +241,7 @@ impl CompactReport {
             backends: backends.into_iter().collect(),
         };
         let mut wanted = Self::of(sources, &stated)?;
-        // The headline depends on the contract of the program that computes it, so compare it only if the
-        // contract is the same.
+        // Compare the headline only if the contract is the same: it depends on the contract of the program.
         if self.contract != VERSION {
             for (target, own) in wanted.targets.iter_mut().zip(&self.targets) {
                 target.result.clone_from(&own.result);
@@ -356,8 +352,7 @@ fn is_merged(report: &Report) -> bool {
     words.find(|word| !word.starts_with('-')) == Some("report")
 }
 
-/// Removes the report's folder from a command, because it does not affect the verdicts. Keeps a quoted
-/// folder, which may contain spaces.
+/// Removes the report's folder from a command, unless it is quoted: quoted folders may contain spaces.
 fn without_output(command: &str) -> String {
     let mut words = command.split(' ');
     let mut kept = Vec::new();

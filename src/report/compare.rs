@@ -205,8 +205,7 @@ pub struct Comparison<'a> {
     pub still_broken: usize,
 }
 
-/// A changed duration is listed if it differs by at least this factor and this difference. Load alone can
-/// make a case 1.5 times as long.
+/// A changed duration is listed from this factor and difference on. Load alone can cause a factor of 1.5.
 const NOTABLE: (f64, Duration) = (1.5, Duration::from_secs(1));
 
 const DURATIONS: usize = 20;
@@ -292,8 +291,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether no verdict changed. Known deviations that started or ended do not count, because some are
-    /// intermittent.
+    /// Whether no verdict changed, except known deviations that started or ended: some are intermittent.
     pub fn is_same(&self) -> bool {
         let is_intermittent =
             |kind| matches!(kind, ChangeKind::DeviationStarted | ChangeKind::DeviationEnded);
@@ -319,16 +317,14 @@ impl Comparison<'_> {
         }
     }
 
-    /// The changed clauses by kind of change, worst first, without the kinds that are only
-    /// [counted](Self::counted).
+    /// The changed clauses by kind of change, worst first, without the [counted](Self::counted) kinds.
     pub fn listed(&self) -> Vec<(ChangeKind, Vec<&ChangedClause<'_>>)> {
         let listed =
             ChangeKind::ALL.into_iter().filter(|kind| !kind.is_counted()).map(|kind| (kind, self.of(kind)));
         listed.filter(|(_, changed)| !changed.is_empty()).collect()
     }
 
-    /// The clauses that only one report checks, by target. Consecutive ids are joined to ranges, because a
-    /// new backend has many clauses.
+    /// The clauses that only one report checks, by target. Consecutive ids are joined to ranges.
     pub fn counted(&self) -> Vec<(ChangeKind, Vec<(String, String)>)> {
         let counted = ChangeKind::ALL.into_iter().filter(|kind| kind.is_counted());
         let counted = counted.map(|kind| (kind, by_target(&self.of(kind))));
@@ -355,8 +351,7 @@ fn counted(count: usize, one: &str, several: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-/// Pairs the items of two lists by key. The newer list comes first, in its order, followed by the items that
-/// are only in the older list.
+/// Pairs the items of two lists by key: the newer list in its order, then what only the older list has.
 fn pairs<'a, T>(
     old: &'a [T],
     new: &'a [T],

@@ -1,5 +1,4 @@
-//! Compares the figures of load tests. They vary with the machine and its load, so only changes beyond a
-//! threshold are listed.
+//! Compares the figures of load tests. They vary with the machine, so only large changes are listed.
 
 use conformance_contract::renamed_cases;
 use conformance_contract::verdict::Verdict;

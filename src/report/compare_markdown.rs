@@ -10,7 +10,6 @@ impl Comparison<'_> {
     /// The comparison in GitHub-flavored Markdown.
     pub fn markdown(&self) -> String {
         let mut text = String::new();
-        // Writing to a String does not fail.
         let _ = write_comparison(&mut text, self);
         text
     }

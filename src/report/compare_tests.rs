@@ -138,7 +138,6 @@ fn a_comparison_without_common_targets_is_inconclusive() {
     assert_eq!((comparison.checked_by_both, comparison.exit()), (0, Exit::Inconclusive));
 }
 
-/// AON-15 was split from AON-02.
 #[rstest]
 #[case::whole_passed(Outcome::pass(), Outcome::fail("silent"), Some(ChangeKind::Regression))]
 #[case::part_passes(Outcome::pass(), Outcome::pass(), None)]

@@ -1,7 +1,6 @@
-//! Concludes the clauses of a target from the judgements of its cases.
-//!
-//! The functions are pure, because `verify` concludes again and compares. A check gives each violation a
-//! word. The code in the report is the clause and this word, such as `AON-02/bound-in-part`.
+//! Concludes the clauses of a target from the judgements of its cases, in pure functions, so that `verify`
+//! can repeat this. A check gives each violation a word: the code in the report is clause and word, such as
+//! `AON-02/bound-in-part`.
 
 use conformance_contract::clauses::{Clause, Feature, Level};
 use conformance_contract::verdict::{Outcome, Verdict};

@@ -66,8 +66,7 @@ impl TargetReport {
         Feature::ALL.into_iter().filter_map(|feature| self.evidence_of(feature)).collect()
     }
 
-    /// Decides by the violated clauses; if there are none, by the undecided ones; otherwise by the passed
-    /// ones.
+    /// The violated clauses decide or, without any, the undecided ones, or else the passed ones.
     fn evidence_of(&self, feature: Feature) -> Option<FeatureEvidence> {
         if !self.features.supported.contains(&feature) {
             return self.probed(feature);

@@ -1,9 +1,7 @@
 //! Cases that a run leaves out on request (filtered, skipped, in another shard, or after the first failure),
-//! or does not finish because it was interrupted.
-//!
-//! A case that is left out is *not run* and *announced*; `merge` recognizes it by its reason. An interrupted
-//! case is not announced, because the run was asked to execute it. For both, `merge` prefers any report with
-//! more information.
+//! or does not finish because it was interrupted. The former are *not run* and *announced*, and `merge`
+//! recognizes them by their reasons; an interrupted case was to be executed, so it is not announced. For
+//! both, `merge` prefers any report with more information.
 
 use std::fmt;
 use std::str::FromStr;

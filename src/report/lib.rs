@@ -1,10 +1,10 @@
 //! The report: what a run found, and its renderings.
 //!
 //! A run passes one [`CaseResult`] per case: the [`Outcome`] and the [`Violation`]s of each clause that the
-//! case checked. Pure functions derive everything else. [`TargetReport::conclude`] derives one
-//! [`ClauseResult`] per clause of the contract, [`summarize`] the counts, and [`exit_code`] the exit status.
-//! [`verify()`] checks whether a document follows from its cases. [`write_all`] stores the [`Report`] as
-//! YAML, JSON, JUnit XML and Markdown.
+//! case checked. Pure functions derive the rest: [`TargetReport::conclude`] one [`ClauseResult`] per clause
+//! of the contract, [`summarize`] the counts, and [`exit_code`] the exit status. [`verify()`] checks whether
+//! a document follows from its cases. [`write_all`] stores the [`Report`] as YAML, JSON, JUnit XML and
+//! Markdown.
 //!
 //! - Document: `model`, `seconds`, `processor_seconds` and `peak_memory` define it; `schema` publishes its
 //!   JSON Schema; `store` reads and writes it; `v1alpha1` reads the previous version; `results` is written
@@ -12,12 +12,10 @@
 //! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify`
 //!   and `evidence`.
 //! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
-//!   file). `compact` builds the reports of `results/`; `published` builds their tables, with the columns of
+//!   file). `compact` builds the reports of `results/`; `published` their tables, with the columns of
 //!   `areas`.
 //! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.
 //!   `markdown`, `terminal`, `junit`, `annotations` (GitHub Actions) and `ai_conformance` render it.
-//!
-//! The crate depends on the contract only, not on checks, clusters or backends.
 
 #![warn(missing_docs)]
 

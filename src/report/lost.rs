@@ -1,8 +1,7 @@
 //! Shards without a report. Their cases count as not run, with a reason, and the merged report is incomplete.
 //!
-//! The report of a shard lists the cases of other shards as cases that it does not hold. A merge replaces
-//! these entries by those of reports with more information. An entry that remains after the merge belongs to
-//! a lost shard.
+//! A shard's report lists the cases of other shards, and a merge replaces these entries by those of reports
+//! with more information. An entry that remains belongs to a lost shard.
 
 use conformance_contract::verdict::Outcome;
 
@@ -52,7 +51,6 @@ mod tests {
     use super::*;
     use crate::{Exit, MergeInput, fixture, merge, not_selected, verify};
 
-    /// A filter excludes every third case.
     fn shard(text: &str) -> Report {
         let (shard, mut report): (Shard, _) = (text.parse().unwrap(), fixture::report());
         for target in &mut report.targets {

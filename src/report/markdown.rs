@@ -1,5 +1,3 @@
-//! Renders a report as Markdown.
-
 use std::fmt::{self, Write};
 
 use conformance_contract::verdict::Verdict;
@@ -13,7 +11,6 @@ use super::{ClauseResult, ComponentSource, Exit, Report, Standing};
 /// The report as GitHub-flavored Markdown.
 pub fn markdown(report: &Report) -> String {
     let mut text = String::new();
-    // Writing to a String does not fail.
     let _ = write_report(&mut text, report);
     text
 }

@@ -68,8 +68,7 @@ pub fn affects_exit_code(outcome: &Outcome) -> bool {
     exit_code([outcome]) != Exit::Conformant
 }
 
-/// The word in a cell. It is in capitals if the verdict [affects the exit code](affects_exit_code), so that
-/// color is not needed.
+/// The word in a cell, in capitals if the verdict [affects the exit code](affects_exit_code).
 pub fn cell(outcome: &Outcome) -> String {
     if affects_exit_code(outcome) { word(outcome).to_uppercase() } else { word(outcome).to_owned() }
 }

@@ -187,8 +187,7 @@ fn other_providers(sources: &[MergeInput]) -> Vec<Provider> {
     known.into_iter().skip(1).cloned().collect()
 }
 
-/// Returns all distinct components, in the order of the documents. Clusters can have several programs of one
-/// name.
+/// Returns all distinct components: clusters can have several programs of one name.
 fn components(sources: &[MergeInput]) -> Vec<Component> {
     let mut known: Vec<&Component> = Vec::new();
     for component in sources.iter().flat_map(|source| &source.report.components) {
@@ -284,15 +283,13 @@ fn target(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Optio
     Ok(Some(merged.conclude_clauses(clauses, cases(parts, has_several_providers)?)))
 }
 
-/// Keeps a feature gate in `declared` only if every document lists it there. A document does not list a gate
-/// that a passed clause has proven.
+/// Keeps a feature gate in `declared` only if every document lists it: a passed clause proves a gate.
 fn features(parts: &[TargetPart<'_>], mut features: Features) -> Features {
     features.declared.retain(|gate| parts.iter().all(|part| part.target.features.declared.contains(gate)));
     features
 }
 
-/// Each case once per provider that ran it. A case that no provider ran comes from the document with the most
-/// information about it ([`Knowledge`]).
+/// Each case once per provider that ran it, or from the document with the most [`Knowledge`] about it.
 fn cases(parts: &[TargetPart<'_>], has_several_providers: bool) -> Result<Vec<CaseResult>, MergeError> {
     let mut chosen: Vec<(&TargetPart<'_>, &CaseResult)> = Vec::new();
     for part in parts {

@@ -203,7 +203,6 @@ fn artifact_paths_are_relative_to_the_merged_report() {
     assert_eq!(verify(&merged), Ok(()));
 }
 
-/// One case per environment. Only the cases of the environments in `ran` ran.
 fn run(provider: &str, ran: &[Environment]) -> MergeInput {
     let supported = vec![Feature::GangScheduling, Feature::Kubelet];
     let is_listed =
@@ -238,7 +237,6 @@ fn local() -> MergeInput {
     local
 }
 
-/// Another Kubernetes build than that of `local`.
 fn kind() -> MergeInput {
     let mut kind = run("kind", &[Environment::Any, Environment::Kubelet]);
     kind.report.components = fixture::report().components;

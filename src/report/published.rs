@@ -1,7 +1,6 @@
-//! Generates the tables of `results/README.md` and README.md from the compact reports in `results/`.
-//!
-//! Each operator has tables of its own under a heading with its name. A row is a target of one report, and a
-//! column an [`Area`] of the contract. A test compares both pages with the reports byte for byte.
+//! Generates the tables of `results/README.md` and README.md from the compact reports in `results/`, under a
+//! heading per operator. A row is a target of one report, and a column an [`Area`] of the contract. A test
+//! compares both pages with the reports byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

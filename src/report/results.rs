@@ -92,8 +92,7 @@ impl ResultsFile {
     }
 }
 
-/// Builds the report of a killed run. It is incomplete even if every case had ended, because the run skipped
-/// its final steps.
+/// Builds the report of a killed run, incomplete in any case, because the run skipped its final steps.
 pub fn recover(folder: &Path) -> Result<Report, StoreError> {
     let path = folder.join(RESULTS);
     let text =

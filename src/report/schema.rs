@@ -1,7 +1,6 @@
-//! The published JSON Schemas of the documents, derived from `model`, `evidence` and `compact`.
-//!
-//! They are committed in `docs/`, such as `docs/report.schema.json`, and a test compares each.
-//! To update them: `UPDATE_SCHEMA=1 cargo test published_schema`.
+//! The published JSON Schemas of the documents, derived from `model`, `evidence` and `compact`. A test
+//! compares those in `docs/`, such as `docs/report.schema.json`; `UPDATE_SCHEMA=1 cargo test
+//! published_schema` updates them.
 
 use schemars::schema_for;
 

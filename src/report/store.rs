@@ -1,7 +1,6 @@
-//! Reads and writes the files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`.
-//!
-//! Each file is written under a temporary name in the same folder, then renamed. Reading first rejects
-//! documents of another kind, so that the error names the real problem. A report of v1alpha1 is converted.
+//! Reads and writes the files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`, each under
+//! a temporary name that is then renamed. Reading first rejects documents of another kind, so that the error
+//! names the real problem.
 
 use std::{
     fs, io,
@@ -74,8 +73,7 @@ pub enum StoreError {
     },
 }
 
-/// Writes all four files into `folder`, which is created if necessary, and returns their paths. Files that
-/// were written before an error stay.
+/// Writes all four files into `folder`, created if necessary. Files written before an error stay.
 pub fn write_all(folder: &Path, report: &Report) -> Result<Vec<PathBuf>, StoreError> {
     let render = |file: &'static str| move |message: String| StoreError::Render { file, message };
     let yaml = serde_yaml::to_string(report).map_err(|error| render("report.yaml")(error.to_string()))?;

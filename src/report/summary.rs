@@ -1,5 +1,4 @@
-//! Counts clauses by verdict, for each level, source and class. The functions are pure, so that `verify` can
-//! count again.
+//! Counts clauses by verdict, for each level, source and class, in pure functions that `verify` repeats.
 
 use std::fmt;
 use std::ops::Add;
@@ -103,8 +102,7 @@ impl Counts {
         Verdict::ALL.into_iter().map(|verdict| self.of(verdict)).sum()
     }
 
-    /// The passed clauses of the applicable ones, such as `40/41`. Unsupported clauses do not apply. `-` if
-    /// no clause applies.
+    /// The passed of the applicable clauses, such as `40/41`; `-` if none applies. Unsupported ones do not.
     pub(super) fn passed_of_applicable(self) -> String {
         match self.total() - self.unsupported {
             0 => "-".to_owned(),

@@ -1,8 +1,6 @@
-//! A table of many reports: whether each feature was shown, by operator, backend and scheduler version.
-//!
-//! A column is an operator with its version, a target, its scheduler's version and the version of Kubernetes.
-//! If several reports have the same column, the latest one counts. The table decides nothing: a cell shows
-//! the report's [evidence](super::FeatureEvidence) and the clauses that decided it.
+//! A table of many reports: whether each feature was shown, by operator, backend and scheduler version. A
+//! column is an operator with its version, a target, its scheduler's version and the version of Kubernetes;
+//! the latest report with it counts. A cell shows the report's [evidence](super::FeatureEvidence).
 
 use conformance_contract::clauses::Feature;
 use jiff::Timestamp;

@@ -1,5 +1,4 @@
-//! Plain text for the terminal and for CI logs. Verdicts are words, so that color is not needed. The last
-//! lines have the most important results: counts and the exit code.
+//! Plain text for the terminal and for CI logs, readable without color. Counts and exit code come last.
 
 use std::fmt::{self, Write};
 
@@ -15,7 +14,6 @@ use super::{Report, Standing};
 /// The report as text with a final newline.
 pub fn terminal(report: &Report) -> String {
     let mut text = String::new();
-    // Writing to a String does not fail.
     let _ = write_report(&mut text, report);
     text
 }

@@ -1,6 +1,5 @@
-//! Converts a report of `apiVersion: conformance.grove.io/v1alpha1` to v1alpha2.
-//!
-//! Fields that do not match v1alpha1 stay unchanged, so that the reader of v1alpha2 reports them.
+//! Converts a report of `apiVersion: conformance.grove.io/v1alpha1` to v1alpha2. Fields that do not match
+//! v1alpha1 stay unchanged, so that the reader of v1alpha2 reports them.
 
 use conformance_contract::clauses;
 use serde_json::{Map, Value};

@@ -1,8 +1,6 @@
-//! Checks whether a document follows from its cases.
-//!
-//! A report is evidence only if no verdict was changed by hand. Everything that follows from the cases is
-//! derived again and compared. The text of clauses is compared with the contract if the version is the same.
-//! Only `replay` checks the judgements of cases, because they follow from the recorded history.
+//! Checks whether a document follows from its cases: a report is evidence only if no verdict was changed by
+//! hand. Everything that follows from the cases is derived again and compared, and texts of clauses with a
+//! contract of the same version. Only `replay` checks the judgements of cases, from the recorded history.
 
 use std::collections::BTreeSet;
 
