@@ -1,5 +1,4 @@
-//! Writes the artifacts of a case: the history and, unless the case passed or was interrupted, objects,
-//! events and logs.
+//! Writes the artifacts of a case: the history and, if it failed, objects, events and logs.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -106,8 +105,7 @@ impl Artifacts {
     }
 }
 
-/// Excludes interrupted cases, because writing the objects of 1,000 pods takes longer than an interrupted run
-/// may take.
+/// Not for interrupted cases: writing the objects of 1,000 pods takes longer than they may take.
 fn needs_explanation(result: &CaseResult) -> bool {
     !verdict::is_expected(result.outcome.verdict) && !result.is_interrupted()
 }

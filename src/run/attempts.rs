@@ -26,8 +26,7 @@ fn tries(case: &str, clause: &str, target: Target) -> Option<u32> {
     }
 }
 
-/// Decides a known race from its attempts: a known deviation if one attempt passed, a failure if none of at
-/// least `tries` attempts passed, otherwise `None`.
+/// A known race is a deviation if one attempt passed, and a failure if none of at least `tries` attempts did.
 fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     let shown = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::KnownDeviation);
     let (shown, count) = (shown.collect::<Vec<_>>(), outcomes.len());
@@ -48,8 +47,7 @@ fn of_race(outcomes: &[Outcome], tries: u32) -> Option<Outcome> {
     }
 }
 
-/// Drops the attempts in which a known deviation of another clause left this clause undecided. Keeps them if
-/// no attempt decided this clause.
+/// Drops attempts in which a known deviation of another clause left this clause undecided, unless all did.
 fn deciding(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     let is_decided = |outcome: &Outcome| !(outcome.verdict == Verdict::NotRun && outcome.announced);
     if outcomes.iter().any(is_decided) { outcomes.into_iter().filter(is_decided).collect() } else { outcomes }
@@ -63,8 +61,7 @@ pub(crate) fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> Case
     if count == 1 {
         return last;
     }
-    // An attempt lists the clause of an invariant only if it violates the invariant. In other attempts the
-    // clause has passed.
+    // An attempt lists the clause of an invariant only if it is violated: in the others it has passed.
     for earlier in attempts.iter().flat_map(|attempt| &attempt.clauses) {
         if last.clauses.iter().all(|judgement| judgement.clause != earlier.clause) {
             let passed = Judgement { outcome: Outcome::pass(), violations: Vec::new(), ..earlier.clone() };

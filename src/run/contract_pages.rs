@@ -1,5 +1,4 @@
-//! Renders clauses as Markdown, for `contract show` and for `docs/contract/`, which a test writes with
-//! `UPDATE_DOCS=1`.
+//! Renders clauses as Markdown, for `contract show` and for `docs/contract/` (`UPDATE_DOCS=1`).
 
 use std::fmt::Write as _;
 
@@ -21,7 +20,6 @@ pub fn section(clause: &Clause) -> String {
     let depends_on: Vec<_> = clause.depends_on.iter().map(ToString::to_string).collect();
     let mut section = format!("## {id}\n\n**{title}.** {requirement}\n\n| | |\n|---|---|\n");
     let mut row = |name, content: &str| {
-        // Writing to a String does not fail.
         let _ = writeln!(section, "| {name} | {content} |");
     };
     row("level", &clause.level.to_string());

@@ -71,8 +71,7 @@ pub struct Environment {
     shared: ClusterSlot,
     dedicated: BTreeMap<Scheduler, Vec<ClusterSlot>>,
     dedicated_started: AtomicU32,
-    /// Limits upgrade cases to one at a time. Each upgrade case starts its own control plane, which is not
-    /// stored in this slot.
+    /// Limits upgrade cases to one at a time. Their control planes are not stored in this slot.
     upgrades: ClusterSlot,
     /// The control plane of the last upgrade case, for as long as the case uses it.
     upgraded: Mutex<Weak<TestCluster>>,
@@ -148,8 +147,7 @@ impl Environment {
         &self.interruption
     }
 
-    /// Runs more cases at once while CPUs are idle, until the returned JoinSet is shut down or dropped. Needs
-    /// a Tokio runtime.
+    /// Runs more cases at once while CPUs are idle, until the returned JoinSet is shut down or dropped.
     pub fn grow_in_background(self: &Arc<Self>) -> JoinSet<()> {
         let mut growing = JoinSet::new();
         if self.settings.grows {
@@ -159,8 +157,7 @@ impl Environment {
         growing
     }
 
-    /// CPUs are idle if the machine has more than two cores or if most cases wait, as they do for an operator
-    /// that violates many clauses.
+    /// CPUs are idle on more than two cores, or if most cases wait, as with an operator of many violations.
     async fn grow(&self) {
         let at_first = u32::try_from(self.settings.concurrency).unwrap_or(u32::MAX);
         let most = at_first.saturating_mul(MOST_SEATS);
@@ -175,8 +172,7 @@ impl Environment {
         }
     }
 
-    /// Starts one more control plane for waiting dedicated cases, if memory allows. A failed start is logged
-    /// and not retried.
+    /// Starts one more control plane for waiting dedicated cases, if memory allows. A failure is only logged.
     async fn open_control_plane(&self) {
         let in_use = self.settings.dedicated.keys().filter_map(|scheduler| self.dedicated.get(scheduler));
         let open: u32 = in_use.flatten().map(|slot| slot.seats.count()).sum();
@@ -199,8 +195,7 @@ impl Environment {
         }
     }
 
-    /// Ends the control planes of dedicated cases for which no case waits. Each would otherwise use CPU time
-    /// and memory until the end of the run. A later case starts a new one.
+    /// Ends the control planes of dedicated cases for which no case waits, to save CPU time and memory.
     pub(crate) async fn end_unwanted_control_planes(&self, isolation: Isolation, target: Target) {
         if isolation != Isolation::Dedicated || !self.held.is_empty() || self.interruption.is_requested() {
             return;
@@ -233,8 +228,7 @@ impl Environment {
     }
 
     /// Returns the first cluster for the isolation and target, and starts it on the first call. For an
-    /// upgrade, each call starts a new cluster, which the caller must end. If the start failed, later calls
-    /// return the same error.
+    /// upgrade, each call starts a new cluster, which the caller must end. A failed start is not repeated.
     pub async fn test_cluster(
         &self,
         isolation: Isolation,
@@ -243,8 +237,7 @@ impl Environment {
         self.test_cluster_at(&self.slots(isolation, target)[0], isolation, target).await
     }
 
-    /// Returns the slot's cluster, and starts it on the first call. For an upgrade, each call starts a new
-    /// one.
+    /// Returns the slot's cluster, started on the first call or, for an upgrade, on each call.
     async fn test_cluster_at(
         &self,
         slot: &ClusterSlot,
@@ -258,8 +251,7 @@ impl Environment {
                 match isolation {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
-                        // A new number for each cluster, because the folder of an earlier cluster may still
-                        // exist.
+                        // A new number for each cluster: the folder of an earlier cluster may still exist.
                         let number = self.dedicated_started.fetch_add(1, Ordering::Relaxed) + 1;
                         let name = dedicated_name(target.scheduler(), number);
                         self.bring_up_local(&name, self.dedicated_spec(target)).await
@@ -274,8 +266,7 @@ impl Environment {
             });
             let started = match settings.origin {
                 Origin::Local | Origin::Kind(_) => self.interruption.unless_requested(starting).await,
-                // The setup of a user's cluster handles interruptions itself, because it must delete what it
-                // has created.
+                // The setup in a user's cluster handles interruptions: it must delete what it has created.
                 Origin::Up(_) | Origin::Existing { .. } => Some(starting.await),
             };
             started.unwrap_or(Err(ClusterError::Interrupted)).map(Arc::new).map_err(Arc::new)
@@ -296,8 +287,7 @@ impl Environment {
         ClusterSpec { watch_cache: false, memory: Memory::Alone, ..spec }
     }
 
-    /// Ends a dedicated cluster with a failed component, so that the next case gets a new cluster. A cluster
-    /// that never started is not retried.
+    /// Ends a dedicated cluster with a failed component, which the next case replaces, if it ever started.
     async fn end_if_broken(&self, slot: &ClusterSlot, isolation: Isolation, target: Target) {
         if isolation != Isolation::Dedicated || !self.held.is_empty() {
             return;

@@ -1,5 +1,3 @@
-//! `--fail-fast`: no case starts after the first failure.
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use conformance_contract::clauses::{Level, clause};

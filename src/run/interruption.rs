@@ -1,8 +1,6 @@
-//! Interrupts a run. The first signal ends it gracefully, the second ends it immediately.
-//!
-//! After the first signal, no case starts, and running cases are stopped. In a user's cluster, their objects
-//! are deleted. On a local control plane, a case that does not stop soon is abandoned, because killing the
-//! processes deletes everything. The second signal is not handled here: the caller drops the run.
+//! Interrupts a run. After the first signal, no case starts, and running cases are stopped. In a user's
+//! cluster, their objects are deleted. On a local control plane, a case that does not stop soon is abandoned,
+//! because killing the processes deletes everything. On the second signal, the caller drops the run.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,8 +17,7 @@ pub struct Interruption {
 }
 
 impl Interruption {
-    /// Accepts interruption requests while the returned guard exists. At other times a run has nothing to end
-    /// gracefully.
+    /// Accepts interruption requests while the guard exists: otherwise a run has nothing to end gracefully.
     #[must_use]
     pub fn accept_requests(&self) -> AcceptingRequests<'_> {
         self.accepts_requests.store(true, Ordering::Relaxed);
@@ -56,8 +53,7 @@ impl Interruption {
         tokio::time::sleep(grace).await;
     }
 
-    /// Returns the output of `work`. If the interruption is requested first, it drops `work` and returns
-    /// `None`.
+    /// Returns the output of `work`, or drops `work` and returns `None` if the interruption comes first.
     pub(crate) async fn unless_requested<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(work).await
     }

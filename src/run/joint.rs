@@ -12,9 +12,8 @@ use crate::feasibility::{self, Decision, Feasibility, Knowledge};
 use crate::manifest::Manifest;
 use crate::references::Resolved;
 
-/// `objects` are the Nodes and ResourceSlices. The names of the Nodes' racks and blocks start with
-/// [`ANY_NAMESPACE`]. If there are several PodCliqueSets, each path in the result starts with the name of its
-/// PodCliqueSet.
+/// `objects` are the Nodes, whose racks and blocks start with [`ANY_NAMESPACE`], and the ResourceSlices. With
+/// several PodCliqueSets, each path in the result starts with the name of its PodCliqueSet.
 pub(crate) fn decide(manifest: &Manifest, objects: &[Value], knowledge: Knowledge) -> Decision {
     let resolve = |set: &Value| {
         let in_domains = in_domains_of(ANY_NAMESPACE, set.clone());
@@ -41,7 +40,6 @@ fn undecided_by(decision: Decision, more: Vec<String>) -> Decision {
     Decision { feasibility, ..decision }
 }
 
-/// Combines the decisions of several PodCliqueSets, and decides whether their pods fit at the same time.
 fn together(
     resolved: &[Resolved],
     decisions: Vec<Decision>,

@@ -1,5 +1,4 @@
-//! Reads the manifest of a user's workload: PodCliqueSets and their *companions*, the other objects that the
-//! PodCliqueSets need.
+//! Reads the manifest of a user's workload: PodCliqueSets and the *companions* that they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,8 +153,7 @@ impl Companion {
             claim.insert("namespace".into(), namespace.into());
         }
         if self.kind.group == VOLCANO_GROUP {
-            // Volcano uses a queue only after Volcano's controller has opened it. That controller does not
-            // run here.
+            // Volcano uses only Open queues. Its controller, which would open them, does not run here.
             object["status"] = json!({"state": "Open"});
         }
         object
@@ -348,8 +346,7 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
     })
 }
 
-/// Rejects fields that would affect other workloads, and labels that are not a mapping, because the harness
-/// adds labels.
+/// Rejects fields that would affect other workloads, and labels to which the harness could not add its own.
 fn check_fields(kind: &Kind, object: &Value) -> Result<(), DocumentError> {
     let labels = &object["metadata"]["labels"];
     if !labels.is_null() && !labels.is_object() {

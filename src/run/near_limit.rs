@@ -1,10 +1,9 @@
-//! Implements `dev feasibility`, which compares the suite's feasibility check with a scheduler. A *pair* is a
-//! manifest and nodes whose capacity is close to what the manifest requests. Each pair is a case with nodes
-//! of its own. The case submits the manifest even if the check says that the pods do not fit.
+//! `dev feasibility`: compares the suite's feasibility check with a scheduler. A *pair* is a manifest and
+//! nodes whose capacity is close to what the manifest requests. Each pair is a case with nodes of its own,
+//! which submits the manifest even if the check says that the pods do not fit.
 //!
-//! If the check says that the pods fit, all hard gangs must be bound. If the check says that they do not fit,
-//! at least one hard gang must be incomplete after the scheduler has made a full pass. If the check cannot
-//! decide, there is no case.
+//! All hard gangs must then be bound, or at least one must be incomplete after a full pass of the scheduler,
+//! as the check says. If the check cannot decide, there is no case.
 
 use conformance_check::{Finding, binding, ensure, finding, violation};
 use conformance_contract::violation::Code;

@@ -1,5 +1,3 @@
-//! Where a run's programs and clusters come from: the components, provider and versions in the report.
-
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -1,6 +1,5 @@
-//! Resolves the references of a PodCliqueSet to other objects of its manifest. The feasibility check knows
-//! only nodes, so each satisfied reference is replaced before the check. References that only a scheduler can
-//! evaluate are listed.
+//! Resolves the references of a PodCliqueSet to other objects of its manifest before the feasibility check,
+//! which knows only nodes. References that only a scheduler can evaluate are listed.
 
 use conformance_history::{list, text};
 use serde_json::{Value, json};

@@ -15,7 +15,6 @@ use crate::environment::Environment;
 use crate::provenance::{components, own_digest, provider, scheduler_version};
 use crate::run_plan::RunPlan;
 
-/// The name of this program in process statistics.
 pub(crate) const OWN_NAME: &str = "grove-conformance";
 
 pub fn title(target: Target) -> String {
@@ -142,8 +141,7 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
         unsupported: unsupported
             .map(|name| UnsupportedFeature { name, reason: target.why_not(name).into() })
             .collect(),
-        // The API does not show the scheduler's feature gates (KUBE-17). Declared gates are listed unless
-        // their clause has passed.
+        // Feature gates are not in the API (KUBE-17): list those whose clause has not passed.
         declared: target
             .gates()
             .iter()

@@ -1,5 +1,3 @@
-//! The selection of a run: which cases run on which targets, in which order, and which are left out.
-
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,12 +50,11 @@ impl RunPlan {
         Self { chosen, shard: Some(ShardSelection { shard, elsewhere }), ..self }
     }
 
-    /// Returns the initial number of control planes for dedicated cases, by scheduler. A control plane runs
-    /// one such case at a time, and these cases mostly wait.
+    /// Returns the initial number of control planes for dedicated cases, which mostly wait, by scheduler.
     ///
-    /// Each scheduler gets one control plane. There are up to three in all, or one more than there are
-    /// schedulers. Each extra one goes to the scheduler with the longest queue per control plane. That
-    /// scheduler must have at least five cases per control plane, which justifies the start.
+    /// Each scheduler gets one. There are up to three in all, or one more than there are schedulers. Each
+    /// extra one goes to the scheduler with the longest queue per control plane, if that has at least five
+    /// cases, which justifies the start.
     pub fn control_planes(&self, lifecycle_scope: Option<Target>) -> BTreeMap<Scheduler, u32> {
         let lengths_on = |target: Target| {
             let runs_here = move |case: &Case| {
@@ -84,7 +81,6 @@ impl RunPlan {
         planes
     }
 
-    /// Every case on every target, in start order.
     pub(crate) fn in_order(&self) -> Vec<(&'static Case, Target)> {
         let mut in_order: Vec<(&'static Case, Target)> = Vec::new();
         for case in &self.chosen {
@@ -106,12 +102,9 @@ impl RunPlan {
     }
 }
 
-/// The sort key of the start order:
-///
-/// - Dedicated cases start first, because they run one at a time; shared cases fill the remaining time.
-/// - Exclusive cases precede the shared ones. An exclusive case has to wait until the running cases have
-///   ended.
-/// - Within each group the longest start first, so that a run does not end with one long case.
+/// The sort key of the start order: dedicated cases first, because they run one at a time and shared cases
+/// fill the remaining time; then exclusive cases, which wait until the running cases have ended. Within each
+/// group the longest start first, so that a run does not end with one long case.
 pub fn start_order(case: &Case, target: Target) -> (u8, Reverse<Duration>) {
     let rank = match case.isolation {
         Isolation::Dedicated | Isolation::Upgrade => 0,
@@ -186,8 +179,7 @@ mod tests {
             in_order.iter().position(wanted).unwrap()
         };
         let (kube, koordinator) = (Target::KUBE_POD_GANG, Target::KOORDINATOR);
-        // On koord-scheduler the case may time out, because a small gang that is submitted later is sometimes
-        // never bound.
+        // On koord-scheduler the case may time out: a later small gang is sometimes never bound.
         assert!(position("aon/room-for-one", koordinator) < position("aon/one-clique-too-large", kube));
         assert!(position("aon/room-for-one", koordinator) < position("aon/room-for-one", kube));
         let is_dedicated = |case: &Case| matches!(case.isolation, Isolation::Dedicated | Isolation::Upgrade);

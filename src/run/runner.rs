@@ -26,8 +26,7 @@ pub trait Observer: Send + Sync {
 }
 
 /// Runs all cases of the plan and returns the results by target, in the order of the plan. The writer writes
-/// each result as soon as it is known. After an interruption, cases that do not end in time are abandoned and
-/// count as interrupted.
+/// each result at once. After an interruption, cases that do not end in time count as interrupted.
 pub async fn run_all(
     environment: &Arc<Environment>,
     plan: &RunPlan,
@@ -65,8 +64,7 @@ pub async fn run_all(
             () = &mut abandons => break true,
         };
         let Some(ended) = ended else { break false };
-        // A case that panicked has no result yet. [`RunPlan::fill`] adds one below, so that the report lists
-        // the case.
+        // A case that panicked has no result yet: [`RunPlan::fill`] adds one below.
         match ended {
             Ok(Ok((target, result))) => {
                 if !never_started(&result) {

@@ -19,8 +19,7 @@ pub struct Shrunk {
     pub tries: usize,
 }
 
-/// Looks for a smaller workload that fails in the same way. Stops when there is none, or after [`TRIES`]
-/// tries. The ids of the cases start with `name`.
+/// Looks for a smaller workload with the same failure, up to [`TRIES`] times. Ids start with `name`.
 pub async fn shrink(
     environment: &Environment,
     target: Target,
@@ -53,7 +52,6 @@ pub async fn shrink(
     Shrunk { workload: smallest, tries }
 }
 
-/// Returns the failed clauses, each with the code of its first violation.
 fn failures(result: &CaseResult) -> BTreeSet<(&str, Option<&Code>)> {
     let failed = result.clauses.iter().filter(|judgement| judgement.outcome.verdict == Verdict::Fail);
     failed

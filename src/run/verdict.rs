@@ -30,10 +30,9 @@ pub fn findings(case: &Case, history: &History) -> Vec<Finding> {
     findings
 }
 
-/// Returns one judgement per clause of the case on the target, and one per other violated clause.
-///
-/// Such another clause is an invariant, or a precondition of clauses that are then undecided. A timeout
-/// violates the clause that requires the awaited state, unless a check has found the cause.
+/// Returns one judgement per clause of the case on the target, and one per other violated clause: an
+/// invariant, or a precondition of clauses that are then undecided. A timeout violates the clause that
+/// requires the awaited state, unless a check has found the cause.
 pub fn judgements(
     case: &Case,
     target: Target,
@@ -106,8 +105,7 @@ pub fn judgements(
         .collect()
 }
 
-/// Returns the violation of the clause that requires the awaited state. Returns `None` if the target need not
-/// satisfy that clause.
+/// Returns the violation of the clause that requires the awaited state, if the target must satisfy it.
 fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) -> Option<Finding> {
     let is_applicable = |clause: &&&str| {
         !findings
@@ -138,8 +136,7 @@ fn violations_of<'a>(
     })
 }
 
-/// Returns the clauses that left a clause undecided: its violated preconditions, or else the clause that
-/// stopped the driver.
+/// Returns what left a clause undecided: its violated preconditions, or else what stopped the driver.
 fn blamed<'a>(findings: impl Iterator<Item = &'a Finding>, culprit: Option<&Culprit>) -> Vec<&'static str> {
     let preconditions = findings.filter_map(|finding| match &finding.ruling {
         Err(Broken::Precondition { clause, .. }) => Some(*clause),
@@ -183,8 +180,7 @@ pub fn checked_clauses(case: &Case, target: Target) -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether a known deviation lists the clause. The declaration of the operator under test must not exclude
-/// the clause.
+/// Whether a known deviation lists the clause, which the operator's declaration must not exclude.
 fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     let lacks = |feature: Feature| target.lacks_by_declaration(feature);
     let is_excluded = |clause: &Clause| {
@@ -195,8 +191,7 @@ fn is_known_to_break(case: &Case, id: &str, target: Target) -> bool {
     deviations::of(case.id, id, target).is_some() && !clauses::clause(id).is_some_and(is_excluded)
 }
 
-/// Gives each clause that the case checks on the target this outcome. If there is no such clause, the result
-/// is *unsupported*.
+/// Gives each clause that the case checks on the target this outcome, or *unsupported* if there is none.
 pub fn result_without_run(case: &Case, target: Target, outcome: &Outcome) -> CaseResult {
     let clauses = checked_clauses(case, target);
     if clauses.is_empty() {
@@ -215,7 +210,6 @@ pub fn interrupted(case: &Case, target: Target) -> Vec<Judgement> {
     checked_clauses(case, target).into_iter().map(judgement).collect()
 }
 
-/// Reports each clause of the case as unsupported, with its own reason.
 pub fn unsupported(case: &Case, target: Target) -> CaseResult {
     let known = case.clauses.iter().filter_map(|id| clauses::clause(id));
     let applicable = known.filter(|clause| target.is_subject_to(clause));
@@ -228,8 +222,7 @@ fn not_promised(clause: &Clause, target: Target) -> Judgement {
     Judgement { clause: clause.id.into(), outcome, violations: Vec::new() }
 }
 
-/// Adds, as unsupported, the clauses that the operator's declaration excludes although it declares their
-/// feature. The report has the reason for any other unsupported clause.
+/// Adds, as unsupported, the clauses that the declaration excludes although it declares their feature.
 pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult) -> CaseResult {
     let is_excluded = |clause: &&Clause| {
         target.is_subject_to(clause)

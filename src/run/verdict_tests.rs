@@ -80,8 +80,6 @@ fn a_violation_that_is_also_a_precondition_is_reported_once() {
     assert_eq!(judged[0].violations, [violation(BOUND_IN_PART, BOUND)]);
 }
 
-/// Returns the undecided clauses of a case on Koordinator, each with whether it is announced. A gang resource
-/// existed.
 fn announced(case: &str, findings: &[(&'static str, Ruling)]) -> Vec<(String, bool)> {
     let findings: Vec<_> =
         findings.iter().map(|&(clause, ref ruling)| Finding { clause, ruling: ruling.clone() }).collect();
@@ -255,8 +253,7 @@ fn an_operator_that_exits_during_a_case_fails_it() {
         assert_eq!(outcome.verdict, Verdict::Fail);
         assert_eq!(reason(&outcome), "the operator under test exited: my-operator: exit status 1");
     }
-    // The check's reason comes first. A clause that was not asked fails too, because the case was not
-    // finished.
+    // The check's reason comes first. A clause that was not asked fails too: the case was not finished.
     assert!(reason(&only(violated(), Some(&death()))).starts_with(BOUND));
     assert_eq!(only(not_asked(), Some(&death())).verdict, Verdict::Fail, "the case was not finished");
 
@@ -289,8 +286,7 @@ fn a_probe_records_verdicts_on_undeclared_features_separately() {
     assert!(probed(unsupported(case, target), not_run).probed.is_empty());
 }
 
-/// A history that satisfies the case's check and violates GANG-19, which the case does not cover: a PodGang
-/// is no longer Initialized.
+/// Satisfies the case's check and violates GANG-19, which it does not cover: a PodGang is not Initialized.
 fn with_violated_invariant() -> conformance_history::History {
     let gang = |status: &str| {
         let conditions = serde_json::json!([{"type": "Initialized", "status": status}]);

@@ -139,8 +139,7 @@ fn same_pod_clique(manifest: &Manifest) -> Option<(usize, DocumentError)> {
     None
 }
 
-/// Returns nodes for shapes of (number of nodes, GPUs per node). Each node has room for [`PODS`] pods. Racks
-/// and blocks are those of `cluster create`.
+/// Nodes for pairs of (nodes, GPUs per node), with [`PODS`] pods each, in the racks of `cluster create`.
 pub fn in_racks(shapes: &[(u32, u32)]) -> Vec<Nodes> {
     let gpus = shapes.iter().flat_map(|(count, gpus)| std::iter::repeat_n(*gpus, *count as usize));
     let node = |(index, gpus): (u32, u32)| {
@@ -179,8 +178,7 @@ fn lines(misfits: &[Misfit]) -> String {
     }
 }
 
-/// Returns an error if a clique names another scheduler than the one that a target tests, or if a companion
-/// belongs to another backend.
+/// Fails if a clique names another scheduler than a target tests, or a companion belongs to another backend.
 pub fn runs_on(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
     let manifest = Manifest::read(case.manifest)?;
     if let Some(reason) = targets.iter().find_map(|target| manifest.not_served(*target)) {
@@ -289,14 +287,12 @@ fn of_each(history: &History, decide: impl Fn(&str, &[Gang]) -> Ruling) -> Rulin
     all(sets(history)?.into_iter().map(|set| decide(set, &history.gangs(set)?)))
 }
 
-/// Whether pods may be evicted for a PodCliqueSet with a higher priority.
 fn may_preempt(history: &History) -> bool {
     let submitted = &history.header.submitted;
     let priorities: BTreeSet<&str> = submitted.values().flat_map(priority_classes).collect();
     submitted.len() > 1 && priorities.len() > 1
 }
 
-/// Returns the PriorityClass of each clique; `""` stands for none.
 fn priority_classes(set: &Value) -> impl Iterator<Item = &str> {
     let template = &set["spec"]["template"];
     list(&template["cliques"]).iter().map(|clique| {

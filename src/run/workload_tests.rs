@@ -212,7 +212,6 @@ fn every_pod_clique_set_must_be_bound_when_the_nodes_have_room() {
     for clause in ["AON-01", "AON-03"] {
         assert_eq!(codes(ruling(&history, clause)), ["not-bound-whole"], "{clause}");
     }
-    // The history has no PodGangs.
     assert!(ruling(&history, "GANG-01").is_err());
 }
 

@@ -12,8 +12,7 @@ use conformance_trainjobs::EVICTED;
 
 use super::{DID_NOT_HAPPEN, Deviation, Occurs};
 
-/// Five attempts: a deviation that occurs in half of all attempts occurs five times in a row about once in 30
-/// runs.
+/// A deviation that occurs in half of all attempts occurs five times in a row about once in 30 runs.
 const RACE: Occurs = Occurs::Race { tries: 5 };
 
 const IN_PART: &[Code] = &[BOUND_IN_PART];

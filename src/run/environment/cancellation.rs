@@ -31,7 +31,7 @@ impl Cancellation {
         self.token.cancelled().await;
     }
 
-    /// Other cases are not ended, because only their drivers repair what they broke.
+    /// Cases on a dedicated control plane are not ended: only their drivers repair what they broke.
     pub(super) async fn ends(&self, isolation: Isolation) {
         match (isolation, self.limit) {
             (Isolation::Shared, None) => self.requested().await,

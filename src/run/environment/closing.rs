@@ -1,5 +1,4 @@
-//! Ends the clusters of a run. On local clusters, killing the processes and removing the folders deletes
-//! every object.
+//! Ends the clusters of a run. A local cluster's objects end with its processes and folders.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -16,8 +15,7 @@ use super::{Environment, Origin};
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Environment {
-    /// Ends all clusters concurrently and returns the failures. After an interruption, abandoned cases may
-    /// still be using the clusters.
+    /// Ends all clusters concurrently. After an interruption, abandoned cases may still use them.
     pub async fn close(&self) -> Vec<ClusterError> {
         let slots = std::iter::once(&self.shared).chain(self.dedicated.values().flatten());
         let started = slots.filter_map(|slot| slot.test_cluster.take_if(|_| true)?.ok());

@@ -121,8 +121,7 @@ impl Environment {
         }
     }
 
-    /// Waits until the case may start on one of its clusters. A failed case is retried alone, to exclude
-    /// effects of a loaded machine.
+    /// Waits until the case may start. A failed case is retried alone, without the load of others.
     async fn seat(
         &self,
         case: &Case,
@@ -289,8 +288,7 @@ impl Environment {
         result
     }
 
-    /// Decides no clause, because the steps that the case did not reach would look like violations. Keeps the
-    /// history.
+    /// Decides no clause: steps that the case did not reach would look like violations. Keeps the history.
     async fn interrupted(&self, test: TestContext, artifacts: &Artifacts, begin: Instant) -> CaseResult {
         test.mark(SharedMark::Interrupted, serde_json::Value::Null);
         let history = test.history();
@@ -316,8 +314,7 @@ impl Environment {
     }
 
     /// Deletes the case's objects without waiting, because the next case uses other names and nodes. On a
-    /// cluster that ends with the run, the namespace stays: deleting a namespace costs the API server more
-    /// than most cases.
+    /// cluster that ends with the run, the namespace stays: its deletion costs more than most cases.
     async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
         if let Err(error) = test.clear_cluster().await {
             tracing::warn!(namespace = test.namespace, %error, "failed to delete cluster-scoped objects");

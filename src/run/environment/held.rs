@@ -1,5 +1,4 @@
-//! Cases that failed in a run with `--hold-on-failure`. Their objects, nodes and control planes stay until
-//! the run ends.
+//! Cases that failed with `--hold-on-failure`: objects, nodes and control planes stay until the run ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -70,8 +70,7 @@ fn usual(case: &Case) -> Duration {
     suites::usual_length(case.id)
 }
 
-/// Estimates the length of the run. Exclusive cases run one after the other. The leased nodes limit how many
-/// other cases run at once.
+/// Estimates the length of the run. Exclusive cases run one by one, and leased nodes limit the others.
 fn length(cases: &[&Case], at_once: usize, lent: Option<usize>) -> Duration {
     let (alone, together): (Vec<&Case>, Vec<&Case>) =
         cases.iter().copied().partition(|case| case.isolation == Isolation::Exclusive);

@@ -25,8 +25,7 @@ impl<T: Clone> Renewable<T> {
         self.current().get().cloned()
     }
 
-    /// Takes the value if it is broken, so that the next `get_or_create` creates a new one. The value must
-    /// not be in use.
+    /// Takes the value, which must not be in use, if it is broken, so that `get_or_create` creates a new one.
     pub(super) fn take_if(&self, is_broken: impl FnOnce(&T) -> bool) -> Option<T> {
         let mut current = self.0.lock();
         let broken = current.get().filter(|value| is_broken(value)).cloned()?;

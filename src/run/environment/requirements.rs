@@ -114,8 +114,7 @@ impl Environment {
     }
 }
 
-/// Chooses by seed the gang scope in which lifecycle cases run. Returns `None` if the targets have fewer than
-/// two gang scopes.
+/// Chooses by seed the gang scope of lifecycle cases, or `None` without two gang scopes.
 pub fn choose_lifecycle_scope(targets: &[Target], seed: u64) -> Option<Target> {
     let scopes: Vec<_> = targets.iter().filter(|target| target.scope().is_some()).collect();
     let scope = usize::try_from(seed % scopes.len().max(1) as u64).unwrap_or_default();

@@ -1,8 +1,7 @@
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Limits how many cases run on a cluster at once. A running case holds one seat or all seats. Seats are
-/// granted in the order of requests.
+/// Limits how many cases run on a cluster at once. A case holds one seat or all, granted in order of request.
 #[derive(Debug)]
 pub(super) struct Seats {
     free: Semaphore,
@@ -15,8 +14,7 @@ struct Counts {
     all: u32,
     most: u32,
     waiting: u32,
-    /// The number of cases that wait for all seats or hold them. While it is above 0, no seat is added or
-    /// removed.
+    /// The cases that wait for all seats or hold them. Meanwhile, no seat is added or removed.
     exclusive: u32,
     /// The number of seats that are removed when their cases end.
     leaving: u32,
@@ -110,8 +108,7 @@ impl Seats {
         self.counts().waiting > 0
     }
 
-    /// Adds a seat if a case waits, no case needs or holds all seats, and there are fewer than `most`.
-    /// Returns whether it did.
+    /// Adds a seat if a case waits, none needs or holds all seats, and there are fewer than `most`.
     pub(super) fn add(&self, most: u32) -> bool {
         let mut counts = self.counts();
         let is_added = counts.waiting > 0 && counts.exclusive == 0 && counts.all - counts.leaving < most;

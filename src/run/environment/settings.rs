@@ -22,15 +22,13 @@ pub struct Settings {
     pub scale: f64,
     pub concurrency: usize,
     pub grows: bool,
-    /// The number of control planes for dedicated cases, 1 for a scheduler that is not listed. Each runs one
-    /// case at a time.
+    /// The number of control planes for dedicated cases; by default 1. Each runs one case at a time.
     pub dedicated: BTreeMap<Scheduler, u32>,
     pub strict: bool,
     /// A pass in a retry counts as flaky.
     pub retries: u32,
     pub probe_undeclared: bool,
-    /// Whether a timeout counts although the limits are scaled below 1. For clusters that are broken on
-    /// purpose.
+    /// Whether a timeout counts despite limits scaled below 1: for clusters that are broken on purpose.
     pub short_limits_count: bool,
     pub thorough: Thorough,
     /// The gang scope in which lifecycle cases run, for a scheduler with several. `None` means all.

@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 pub(crate) struct Stay {
     pub(crate) case: &'static str,
     pub(crate) target: Target,
-    /// Identifies the cluster.
     slot: usize,
     pub(crate) begin: Instant,
     pub(crate) end: Instant,
@@ -31,8 +30,7 @@ impl Stays {
 fn critical_path(stays: &[Stay]) -> Vec<Stay> {
     let mut path: Vec<Stay> = stays.iter().max_by_key(|stay| stay.end).copied().into_iter().collect();
     while let Some(&next) = path.last() {
-        // The stay on the same cluster that ended last before `next` began. `begin` decreases, so the loop
-        // ends.
+        // The stay on the same cluster that ended last before `next` began. `begin` decreases: the loop ends.
         let left = |stay: &&Stay| stay.slot == next.slot && stay.end <= next.begin && stay.begin < next.begin;
         let Some(previous) = stays.iter().filter(left).max_by_key(|stay| stay.end) else { break };
         path.push(*previous);
@@ -63,7 +61,6 @@ mod tests {
             stay("at the same time", 0, 0, 900),
             stay("second", 0, 410, 800),
             stay("on another cluster", 1, 0, 809),
-            // A stay of zero length.
             stay("third", 0, 810, 810),
             stay("last", 0, 810, 2_000),
         ];

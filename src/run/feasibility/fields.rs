@@ -1,6 +1,5 @@
 //! Checks the fields that decide whether a pod can be created and scheduled, except requests and node rules.
-//! Some fields refer to objects that no cluster of the harness has. Others can be evaluated only by a
-//! scheduler.
+//! Some refer to objects that no cluster of the harness has. Others can be evaluated only by a scheduler.
 
 use conformance_contract::names;
 use conformance_expect::refusals::SYSTEM_PRIORITIES;
@@ -100,8 +99,7 @@ fn device(path: String, asks: String) -> Misfit {
     Misfit { path, asks, has: NO_DEVICE.into(), remedy: "remove the claim".into() }
 }
 
-/// Removes the misfits about device claims and returns their paths. Where devices are published, only a
-/// scheduler can decide whether a claim can be satisfied.
+/// Removes misfits about device claims: where devices are published, only a scheduler can decide them.
 pub(super) fn without_device_claims(misfits: &mut Vec<Misfit>) -> Vec<String> {
     misfits.extract_if(.., |misfit| misfit.has == NO_DEVICE).map(|misfit| misfit.path).collect()
 }
@@ -116,8 +114,7 @@ fn priority(path: &str, who: &str, class: &Value) -> Option<Misfit> {
     })
 }
 
-/// Required pod affinity and topology spread constraints whose topology key no node has, so that no node
-/// satisfies them.
+/// Required pod affinity and spread constraints whose topology key no node has: no node satisfies them.
 pub(super) fn misfits_of_keys(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Vec<Misfit> {
     let missing = rules(&shape.spec).into_iter().filter(|rule| !rule.is_anti && !rule.is_carried(nodes));
     let misfit = |rule: Rule<'_>| Misfit {

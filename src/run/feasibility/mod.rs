@@ -173,8 +173,7 @@ fn groups(
     (all, packed)
 }
 
-/// Decides whether each constrained group fits a domain and all pods fit together. Returns a reason if that
-/// is undecided.
+/// Decides whether each constrained group fits a domain and all pods fit together; if undecided, a reason.
 fn together(
     problem: &Problem,
     groups: &[Group],

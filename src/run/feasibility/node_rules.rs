@@ -40,8 +40,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Returns for each node whether the pods may run on it. If no node is left, the error names the field that
-/// excluded the last one.
+/// Returns for each node whether the pods may run on it, or the field that excluded the last node.
 pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>, Misfit> {
     let mut left: Vec<usize> = (0..nodes.len()).collect();
     let selector = shape.spec["nodeSelector"].as_object().into_iter().flatten();

@@ -1,8 +1,6 @@
 //! Decides whether all pods fit the nodes at the same time, by bounds, simulated schedulers and an exact
-//! search.
-//!
-//! A scheduler places one pod after the other and moves none. If only the exact search finds a placement, a
-//! real scheduler may leave a pod pending.
+//! search. A scheduler moves no placed pod: if only the exact search finds a placement, a real scheduler may
+//! leave a pod pending.
 
 use conformance_facts::quantity::Amount;
 
@@ -91,8 +89,7 @@ impl Group {
     }
 }
 
-/// A group in which every nested group has a level. Pods of nested groups without a level belong to the group
-/// itself.
+/// A group in which every nested group has a level: pods of others belong to the group itself.
 #[derive(Debug)]
 pub(super) struct Flat {
     pub(super) pods: Vec<usize>,
@@ -161,8 +158,7 @@ impl Problem {
         }
     }
 
-    /// Whether the pods request more of a resource than all nodes have, or a kind has more pods than fit on
-    /// otherwise empty nodes.
+    /// Whether the pods request more than all nodes have, or a kind has more pods than fit on empty nodes.
     fn exceeds_a_bound(&self, pods: &[usize]) -> bool {
         let mut counts = vec![0_u64; self.kinds.len()];
         for kind in pods {
@@ -318,7 +314,6 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The share of the node's most used resource, in millionths.
     fn used(&self, node: usize) -> Amount {
         let shares = self.problem.capacity[node].iter().zip(&self.free[node]);
         let shares = shares.filter(|(has, _)| **has > 0);

@@ -55,7 +55,6 @@ fn found(packing: &Packing) -> Found {
 #[case::larger_pod_than_any_node(&[4, 4], &[8], &[1], Found::Never)]
 // 6 + 4 and 5 + 5 are the only pairs of 10.
 #[case::one_pairing(&[10, 10], &[6, 5, 4], &[1, 2, 1], Found::Sometimes)]
-// No other pod fits next to 9.
 #[case::no_pairing(&[10, 10], &[9, 6, 3, 2], &[1, 1, 1, 1], Found::Never)]
 #[case::nothing(&[8], &[8], &[0], Found::Fits)]
 fn pods_fit_together(

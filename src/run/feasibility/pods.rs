@@ -1,5 +1,4 @@
-//! Derives the pods of a PodCliqueSet, one shape per clique template, and checks whether a node has what one
-//! pod requests.
+//! Derives the pods of a PodCliqueSet, one shape per clique template, and checks them against nodes.
 
 use std::collections::BTreeMap;
 

@@ -114,8 +114,7 @@ impl Search<'_> {
         if !self.spend(domains.len()) {
             return Outcome::OutOfBudget;
         }
-        // Equal domains are skipped only if no group uses a narrower level, which would distinguish nodes
-        // within a domain.
+        // Equal domains are skipped unless a narrower level distinguishes nodes within a domain.
         if self.levels.iter().all(|other| *other <= level) {
             let mut seen = BTreeSet::new();
             domains.retain(|domain| {

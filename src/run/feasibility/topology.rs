@@ -84,7 +84,6 @@ pub(super) fn undecided(pcs: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The domain of each node, for each level of [`LEVELS`].
 pub(super) fn levels(nodes: &[Node<'_>]) -> Vec<Vec<Option<usize>>> {
     let of_level = |key: &str| {
         let values: std::collections::BTreeSet<&str> =

@@ -63,8 +63,7 @@ pub(super) fn slice(object: &Value) -> Result<(String, Value), Wrong> {
     Ok((node.to_owned(), json!({"spec": kept})))
 }
 
-/// Removes what identifies the devices of one node: UUIDs, attributes with a value in `identity`, and the
-/// names of the pools.
+/// Removes what identifies one node's devices: UUIDs, attributes with a value in `identity`, and pool names.
 pub(super) fn strip(slices: &mut [Value], identity: &BTreeSet<&str>) {
     let pool_of = |slice: &Value| {
         (slice["spec"]["driver"].to_string(), text(&slice["spec"]["pool"]["name"]).to_owned())

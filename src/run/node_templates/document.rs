@@ -1,5 +1,4 @@
-//! Reads one Node as a template. Fields that identify the node or describe its state are ignored, so the
-//! manifest of a running node can be used.
+//! Reads one Node as a template. Fields that identify the node or describe its state are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
-//! Runs the driver of a case only to record its history, for observations. A driver that stops early is not a
-//! failure.
+//! Runs the driver of a case only to record its history. A driver that stops early is not a failure.
 
 use std::sync::atomic::Ordering;
 
