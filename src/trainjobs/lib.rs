@@ -1,6 +1,5 @@
-//! The suite `trainjobs`, about TrainJobs of the Kubeflow Trainer. `steps` creates TrainJobs and waits for
-//! their pods. `checks` decides clauses. `train_job` calculates the pods that a TrainJob should have.
-//! `schedulers` contains the differences between schedulers.
+//! The suite `trainjobs`, about TrainJobs of the Kubeflow Trainer. `train_job` calculates the pods that a
+//! TrainJob should have. `schedulers` contains the differences between schedulers.
 
 mod checks;
 mod prelude;

@@ -12,9 +12,8 @@ use serde_json::{Value, json};
 /// be bound in one domain of this level. The harness translates the annotation for each scheduler.
 const REQUIRED_LEVEL: &str = "conformance.grove.io/required-level";
 
-/// Assigns a runtime to the target's scheduler. If the trainer can create gangs for this scheduler, the
-/// runtime also gets the policy for them. A policy in the manifest takes precedence; `null` there means no
-/// policy.
+/// Assigns a runtime to the target's scheduler, with a gang policy if the trainer has one for it. A policy in
+/// the manifest takes precedence; `null` there means no policy.
 pub(crate) fn claim(runtime: &mut Value, target: Target) {
     let level = runtime["metadata"]["annotations"][REQUIRED_LEVEL].as_str().map(str::to_owned);
     let spec = &mut runtime["spec"];

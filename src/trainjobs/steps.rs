@@ -13,7 +13,6 @@ pub(crate) trait TrainJobSteps {
     /// Creates a TrainJob of the manifest. Its runtime is created first unless it exists.
     async fn submit_train_job(&mut self, name: &str) -> Result<TrainJob, Stop>;
 
-    /// Waits until a TrainJob has `count` pods that are neither terminating nor gated.
     async fn until_pods_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
     /// Waits until the scheduler considers `count` pods of a TrainJob, so that its next pass includes them.

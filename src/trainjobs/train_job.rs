@@ -11,9 +11,7 @@ pub(crate) const JOB_SET: &str = "jobset.sigs.k8s.io/jobset-name";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TrainJob {
-    /// Name of the TrainJob and of its JobSet.
     pub name: String,
-    /// Its replicated Jobs, in the runtime's order.
     pub jobs: Vec<ReplicatedJob>,
 }
 

@@ -35,8 +35,7 @@ pub(crate) fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     }))
 }
 
-/// No pod of the units was bound before the entry `until`, or before the end if `None`. Returns `NotReached`
-/// if a unit never had pods.
+/// No pod of the units was bound before the entry `until` (`None`: the end). Every unit must have had pods.
 pub(crate) fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let mut violations = Vec::new();

@@ -15,11 +15,8 @@ pub(crate) const WRONG_NUMBER_OF_PODGROUPS: Code = Code::new("wrong-number-of-po
 pub(crate) const WRONG_PODGROUP: Code = Code::new("wrong-podgroup");
 pub(crate) const NO_MEMBER: Code = Code::new("no-member");
 
-/// The TrainJob has the gang resources that its target creates, one of these:
-///
-/// - one tree from KAI's podgrouper
-/// - one gang per Job from the Job controller
-/// - one PodGroup from the trainer
+/// The TrainJob has the gang resources that its target creates: one tree from KAI's podgrouper, one gang per
+/// Job from the Job controller, or one PodGroup from the trainer.
 pub(crate) fn is_its_gang(history: &History, name: &str) -> Ruling {
     let target = history.header.target;
     if target.declares(Feature::QueueLabel) {

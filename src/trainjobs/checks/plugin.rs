@@ -11,7 +11,6 @@ use crate::train_job::JOB_SET;
 /// The label with KAI's queue, on pods and TrainJobs.
 pub(crate) const QUEUE: &str = "kai.scheduler/queue";
 
-/// A pod has the wrong queue label, or should not have one.
 const WRONG_QUEUE: Code = Code::new("wrong-queue");
 const WRONG_SCHEDULER: Code = Code::new("wrong-scheduler");
 const LABEL_LOST: Code = Code::new("label-lost");
@@ -99,8 +98,7 @@ pub(crate) fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Rul
     }))
 }
 
-/// No request of the trainer, JobSet or the plugin was denied (TRN-10). `forbidden` comes from the API
-/// server's audit log.
+/// The audit log has no denied request of the trainer, JobSet or the plugin (TRN-10).
 pub(crate) fn nothing_forbidden(forbidden: &Value) -> Ruling {
     none(list(forbidden).iter().map(|request| {
         let message =

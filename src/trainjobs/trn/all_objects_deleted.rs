@@ -1,5 +1,4 @@
-//! A running TrainJob is deleted. A second TrainJob of the same name is submitted and runs. Then the second
-//! TrainJob and its runtime are deleted.
+//! A running TrainJob is deleted, and a second one of its name runs, which is deleted with its runtime.
 
 use crate::prelude::*;
 

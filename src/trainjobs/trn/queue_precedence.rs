@@ -77,8 +77,7 @@ mod tests {
             "metadata": {"name": "pg-own", "ownerReferences": [{"kind": "JobSet", "name": OWN}]}})
     }
 
-    /// The queues of the first TrainJob's PodGroup before and after the changes, and the label of its
-    /// replacement pod.
+    /// The queues of the first TrainJob's PodGroup before and after the changes, and its replacement's label.
     fn outcomes(first: &str, later: &str, label: &str) -> [Option<bool>; 2] {
         let mut story = Story::on(Target::TRAINJOB_KAI);
         for mut document in grove_yaml::documents(crate::manifest("trn/queue-precedence")).unwrap() {
