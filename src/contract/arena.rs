@@ -17,6 +17,7 @@ struct Node<T: 'static> {
 }
 
 impl<T: 'static> Arena<T> {
+    /// An arena without values.
     pub const fn empty() -> Self {
         Self { first: OnceLock::new(), end: Mutex::new(None) }
     }

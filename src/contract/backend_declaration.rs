@@ -13,6 +13,7 @@ use super::target::Target;
 
 static DECLARATIONS: Arena<BackendDeclaration> = Arena::empty();
 
+/// What an operator declares about a backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackendDeclaration {
@@ -51,7 +52,8 @@ impl BackendDeclaration {
 }
 
 impl Target {
-    /// Returns this target as declared. The features Kubelet and External stay as the suite describes them.
+    /// Returns this target with an operator's declaration. The features Kubelet and External stay as the
+    /// suite describes them.
     #[must_use]
     pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
         let own = self.of_the_suite();
