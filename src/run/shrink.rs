@@ -19,7 +19,7 @@ pub struct Shrunk {
     pub tries: usize,
 }
 
-/// Looks for a smaller workload with the same failure, up to [`TRIES`] times. Ids start with `name`.
+/// Looks for a smaller workload with the same failure, up to `TRIES` times. Ids start with `name`.
 pub async fn shrink(
     environment: &Environment,
     target: Target,
