@@ -143,6 +143,7 @@ pub fn some_whole_others_never(
 pub fn base_first(history: &History, gangs: &[Gang]) -> Ruling {
     let mut bound: BTreeMap<&str, usize> = BTreeMap::new();
     let mut violations = Vec::new();
+    // Bindings arrive in the order of their resourceVersions, because they are all of one kind.
     for version in bindings(history) {
         let pod = version.pod();
         let clique = pod.pod_clique().unwrap_or_default();

@@ -180,6 +180,8 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
+/// Requires that `minReplicas` of PodGangs that exist at the entry `since` does not grow (AUTO-03). It may
+/// become 0.
 pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {

@@ -255,7 +255,7 @@ pub fn share_domain(
     none(violations)
 }
 
-/// The preemptor arrives at the entry `since` (PRE-09).
+/// Requires that no pod of `lower` is bound after the preemptor's arrival at the entry `since` (PRE-09).
 pub fn room_is_kept(history: &History, lower: &[Unit], since: usize, until: usize) -> Ruling {
     let is_meanwhile = |version: &Version<'_>| version.index >= since && version.index < until;
     let taken =

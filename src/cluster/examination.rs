@@ -16,6 +16,7 @@ use crate::access::reached;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
     pub rights: Vec<Right>,
+    /// The rights that the user lacks, as `VERB RESOURCE.GROUP`.
     pub missing_rights: Vec<String>,
     /// The reasons, apart from missing rights, why a run would refuse the cluster.
     pub problems: Vec<String>,

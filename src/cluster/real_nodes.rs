@@ -27,6 +27,7 @@ const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeasedNodes {
+    /// `KEY=VALUE`.
     pub selector: String,
     /// The index of this run's share, from 0, and the number of shares. Nodes are assigned to shares by name.
     pub share: Option<(usize, usize)>,

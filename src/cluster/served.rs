@@ -9,6 +9,7 @@ use super::rights::{Right, granted};
 
 #[derive(Debug, Default)]
 pub(crate) struct Served {
+    /// The served `GROUP/VERSION`s, and `v1`.
     versions: BTreeSet<String>,
     /// Group and plural of each kind that can be listed, and whether the kind is namespaced.
     listed: BTreeSet<(String, String, bool)>,

@@ -27,7 +27,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Publishes the slices and DeviceClasses of the node templates. The slices are deleted with their node.
+    /// Publishes the slices and DeviceClasses of the node templates. The slices are deleted with their node;
+    /// the DeviceClasses remain.
     pub async fn publish_templates(&self) -> Result<(), Stop> {
         let mut classes: Vec<&Value> = Vec::new();
         for node in &self.nodes {

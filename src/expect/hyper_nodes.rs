@@ -1,4 +1,5 @@
-//! Finds the HyperNodes of topology domains in Volcano's tree by their nodes: the backend chooses the names.
+//! Finds the HyperNodes of topology domains in Volcano's tree. The backend chooses their names, so the nodes
+//! that they contain identify them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,8 @@ pub const KIND: &str = "HyperNode";
 /// Maximum depth of the recursion, in case two HyperNodes contain each other. No real topology is that deep.
 const MAX_DEPTH: usize = 16;
 
-/// Whether the HyperNode mentions the pool, with which names and domains of a case start.
+/// Whether the HyperNode mentions the pool in its name, owners or members. Names and domains of a case start
+/// with the name of its pool.
 pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
     let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
     let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];

@@ -126,6 +126,7 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
     })
 }
 
+/// How many replicas must keep running during an update: `min`, or all but one if `min` is all of them.
 pub fn floor(min: usize, replicas: usize) -> usize {
     min.min(replicas.saturating_sub(1))
 }

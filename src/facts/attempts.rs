@@ -21,8 +21,9 @@ pub struct Attempt {
     pub title: &'static str,
     pub edit: Edit,
     pub wanted: Wanted,
-    /// Words that the refusal or else the warnings must contain, regardless of case: only those that the
-    /// clause demands, because the operator chooses the wording. `a|b` accepts either word.
+    /// Words that the refusal or, without a refusal, the warnings must contain, regardless of case. Only
+    /// words that the clause demands are listed, because the operator chooses the wording. `a|b` accepts
+    /// either word.
     pub words: &'static [&'static str],
     pub forbidden: &'static [&'static str],
 }

@@ -1,5 +1,5 @@
-//! Detects when a scope was terminated and created again: every live pod is deleted and new pods are created,
-//! of which none is bound before the deletion of the last old pod starts. Updates, which replace pods one by
+//! Detects when a scope was terminated and created again: every live pod is deleted and new pods are created.
+//! No new pod is bound before the deletion of the last old pod starts. Updates, which replace pods one by
 //! one, and deletions by the harness are no terminations.
 //!
 //! The operator may delete PodCliques and pods in any order, so a termination starts at the first deletion. A

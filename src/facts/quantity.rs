@@ -1,3 +1,5 @@
+//! Parses Kubernetes quantities exactly. A `resource.Quantity` is a number with a binary or decimal suffix.
+
 use serde_json::Value;
 
 /// An amount in billionths.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::baseline::{Baseline, BaselineCase};
 use crate::mutation::{Mutation, file_of};
 
+/// The number of cases that go first because they killed other mutations of the same file.
 const KILLERS: usize = 4;
 
 /// How often each case killed a mutation of each file.

@@ -38,6 +38,7 @@ pub(crate) struct Chart {
     pub after: Option<Duration>,
 }
 
+/// Intervals of the marks of the time axis, in seconds.
 const STEPS: [u64; 11] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 
 impl Chart {

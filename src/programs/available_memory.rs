@@ -1,5 +1,6 @@
 use crate::cgroup_memory;
 
+/// The available memory in MiB: that of the machine, or that of this process's control group if it is less.
 pub fn in_mib() -> Option<u64> {
     let of_machine = available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
     Some(cgroup_memory::available_mib().map_or(of_machine, |of_group| of_group.min(of_machine)))

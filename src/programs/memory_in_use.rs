@@ -11,6 +11,7 @@ use crate::processor_time;
 
 const PACE: Duration = Duration::from_millis(400);
 
+/// Peak memory in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peak {
     /// The maximum, over time, of the sum of all programs.

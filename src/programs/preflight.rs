@@ -12,6 +12,7 @@ use crate::{ProgramError, available_memory, home, ports};
 pub const BUILD_MEMORY_MIB: u64 = 2048;
 /// Disk space of builds in MiB, with empty caches. Go's own caches are usually on the same disk.
 pub(crate) const BUILD_DISK_MIB: u64 = 4096;
+/// Disk space of a cluster's state, in MiB.
 const STATE_DISK_MIB: u64 = 512;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! Counts clauses by verdict, for each level, source and class, in pure functions that `verify` repeats.
+//! Counts clauses by verdict, for each level, source and class. The functions are pure, so that `verify` can
+//! count again.
 
 use std::fmt;
 use std::ops::Add;
@@ -102,7 +103,8 @@ impl Counts {
         Verdict::ALL.into_iter().map(|verdict| self.of(verdict)).sum()
     }
 
-    /// The passed of the applicable clauses, such as `40/41`; `-` if none applies. Unsupported ones do not.
+    /// The passed clauses of the applicable ones, such as `40/41`. Unsupported clauses do not apply. `-` if
+    /// no clause applies.
     pub(super) fn passed_of_applicable(self) -> String {
         match self.total() - self.unsupported {
             0 => "-".to_owned(),

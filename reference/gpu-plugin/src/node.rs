@@ -16,12 +16,14 @@ use super::devices::{Devices, Malformed, Unhealthy, parse_count};
 use super::reasons::Reasons;
 
 pub const COUNT_LABEL: &str = "conformance.grove.io/gpus";
+/// The annotation that lists the unhealthy GPUs of a node: `all`, or indices such as `0,3`.
 pub const UNHEALTHY_ANNOTATION: &str = "conformance.grove.io/unhealthy-gpus";
 
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     pub name: String,
     pub count_label: String,
+    /// `None` for the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
 }
 

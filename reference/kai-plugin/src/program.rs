@@ -29,6 +29,7 @@ const GRACE: Duration = Duration::from_secs(4);
 
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// `None` for the pod's service account or the user's own kubeconfig.
     pub kubeconfig: Option<PathBuf>,
     pub namespace: String,
     pub webhook_bind: SocketAddr,

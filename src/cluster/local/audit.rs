@@ -24,8 +24,10 @@ pub struct Forbidden {
     pub action: String,
 }
 
+/// A write request of the operator, successful or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorWrite {
+    /// `create`, `update`, `patch`, `delete` or `deletecollection`.
     pub verb: String,
     pub group: String,
     /// The plural, and the subresource after a slash.

@@ -58,13 +58,17 @@ impl std::fmt::Debug for Authority {
 
 #[derive(Debug, Clone)]
 pub(super) struct KeyFiles {
+    /// PEM.
     pub certificate: PathBuf,
+    /// PEM, PKCS #8.
     pub key: PathBuf,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct ServiceAccountKeys {
+    /// PEM, PKCS #8.
     pub private: PathBuf,
+    /// PEM.
     pub public: PathBuf,
 }
 

@@ -68,6 +68,7 @@ pub(super) struct Layout {
     pub controller: ControllerPorts,
     /// Serving certificate for loopback, which the API server, the operator and the fault proxies use.
     pub serving: KeyFiles,
+    /// PEM.
     pub ca_bundle: String,
     ca: PathBuf,
     tokens: PathBuf,

@@ -1,4 +1,5 @@
-//! Kueue admits a gang as a whole, and kube-scheduler binds its pods. No operator backend uses Kueue.
+//! Kueue admits a gang as a whole, and kube-scheduler binds the gang's pods. No operator backend uses Kueue
+//! for PodCliqueSets, so PodGangs have no gang resources.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;

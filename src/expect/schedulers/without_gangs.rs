@@ -1,4 +1,5 @@
-//! A backend whose operator does not declare GangScheduling. It still binds the gangs of the harness.
+//! A backend whose operator does not declare GangScheduling. The scheduler still binds the
+//! gangs that the harness creates.
 
 use std::sync::LazyLock;
 use std::time::Duration;

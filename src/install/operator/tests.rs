@@ -119,6 +119,7 @@ async fn the_files_of_a_checkout_select_the_release_variant(
     assert_eq!(built(&folder).await.variant.as_deref(), Some(variant));
 }
 
+/// The right to create KAI's PodGroups, as upstream's role has it since pull request 725.
 const KAI_POD_GROUPS: &str = r#"{{- if include "grove.scheduler.hasProfile" (list . "kai-scheduler") }}
 - {apiGroups: [scheduling.run.ai], resources: [podgroups], verbs: [create]}
 {{- end }}

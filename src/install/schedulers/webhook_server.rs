@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Copy)]
 pub struct WebhookServer<'a> {
     pub port: u16,
+    /// The cluster's CA, PEM.
     pub ca_bundle: &'a str,
 }
 

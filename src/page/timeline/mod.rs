@@ -172,6 +172,7 @@ impl<'a> Timeline<'a> {
     }
 }
 
+/// A history whose `managedFields` are reduced to the names of the writers.
 #[derive(Debug)]
 pub(crate) struct Readable {
     history: History,

@@ -17,7 +17,9 @@ use crate::{ProgramError, home};
 pub struct Amendment {
     pub module: &'static str,
     pub version: &'static str,
+    /// The digest of the module's files, as in `go.sum`.
     pub sum: &'static str,
+    /// The digest of the module's `go.mod`, as in `go.sum`.
     pub go_mod_sum: &'static str,
     /// The name of the copy's folder, in the folder of the build's `go.mod`.
     pub folder: &'static str,

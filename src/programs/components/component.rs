@@ -59,6 +59,7 @@ const KUBERNETES: &str = "k8s.io/kubernetes";
 const BUILD_SECONDS: &str = include_str!("../../../components/build-seconds.txt");
 
 impl Component {
+    /// Returns the CPU seconds of a build with an empty Go build cache.
     pub fn build_seconds(&self) -> Option<f64> {
         BUILD_SECONDS.lines().find_map(|line| match line.split_whitespace().collect::<Vec<_>>()[..] {
             [module, name, seconds] if module == self.module.name && name == self.name => {

@@ -12,6 +12,7 @@ pub struct ModuleVersion {
 pub struct NoVersion;
 
 impl ModuleVersion {
+    /// Returns the major and minor version, such as `1.37`.
     pub fn minor(&self) -> String {
         let [major, minor, _] = self.numbers;
         format!("{major}.{minor}")

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 
+/// Nodes of 32 CPUs, 256 GiB and 8 GPUs, four per rack and eight per block.
 fn nodes(count: usize) -> Vec<Value> {
     let node = |index: usize| {
         let name = format!("n-{index}");

@@ -314,6 +314,7 @@ impl<'a> State<'a> {
         }
     }
 
+    /// The share of the node's most used resource, in millionths.
     fn used(&self, node: usize) -> Amount {
         let shares = self.problem.capacity[node].iter().zip(&self.free[node]);
         let shares = shares.filter(|(has, _)| **has > 0);

@@ -84,7 +84,7 @@ mod tests {
         })
     }
 
-    /// The clique starts after 2 pods, of which `ready` are Ready. `own` is the state of its own pod.
+    /// The clique waits for 2 pods; `ready` pods are Ready. `own` is the state of the clique's pod.
     fn reported(ready: usize, own: Value, before: &[Condition]) -> Option<Condition> {
         let mut world = World::new();
         let pcs = json!({"metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"}, "spec": {"replicas": 1, "template": {

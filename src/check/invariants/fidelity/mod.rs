@@ -68,8 +68,8 @@ pub(super) fn adds_nothing(course: &Course<'_>) -> Ruling {
 type Fitting<'a> = (&'a Value, usize);
 
 /// Returns the first version of each pod that differs from every template in force. The last argument of
-/// `find` tells whether the pod was just created. A version is first compared with an earlier fitting version
-/// of the pod or its PodClique. Only fields that differ are then compared with the template.
+/// `find` is true if the pod was just created. A version is first compared with an earlier fitting version of
+/// the pod or its PodClique. Only fields that differ are then compared with the template.
 fn differences<'a>(
     course: &Course<'a>,
     fits_all: impl Fn(&Value) -> bool,

@@ -93,6 +93,7 @@ async fn a_pinned_scope_is_kept_without_a_request() {
     assert_eq!(gang.annotations()[ANNOTATION_PINNED_SCOPE], "PodGang");
 }
 
+/// The scope of a PodGang is permanent, so it must not be guessed.
 #[tokio::test]
 async fn no_scope_is_pinned_if_the_api_server_does_not_answer() {
     let mut gang = pod_gang();

@@ -41,6 +41,7 @@ pub(super) fn validate(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> Valida
     findings
 }
 
+/// Whether the queue of `pcs` must be looked up: the PodCliqueSet is new, or its queue has changed.
 pub(super) fn enters_queue(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>) -> bool {
     let name = |pcs| queue::of_pcs(pcs).ok().map(|queue| queue.name);
     old.is_none_or(|old| name(old) != name(pcs))
