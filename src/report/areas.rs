@@ -27,6 +27,16 @@ impl Area {
         Area::Other,
     ];
 
+    /// The areas of README.md's matrix.
+    pub(super) const IN_README: [Area; 6] = [
+        Area::GangCreation,
+        Area::AllOrNothing,
+        Area::Topology,
+        Area::Deletion,
+        Area::Lifecycle,
+        Area::Contention,
+    ];
+
     pub(super) fn title(self) -> &'static str {
         match self {
             Area::Admission => "admission",

@@ -12,7 +12,7 @@
 //! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify`
 //!   and `evidence`.
 //! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
-//!   file). `compact` builds the reports of `results/`; `published` their tables, with the columns of
+//!   file). `compact` builds the reports of `results/`; `published` their tables, with the rows of
 //!   `areas`.
 //! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.
 //!   `markdown`, `terminal`, `junit`, `annotations` (GitHub Actions) and `ai_conformance` render it.

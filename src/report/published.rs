@@ -1,12 +1,13 @@
 //! Generates the tables of `results/README.md` and README.md from the compact reports in `results/`, under a
-//! heading per operator. A row is a target of one report, and a column an [`Area`] of the contract. A test
-//! compares both pages with the reports byte for byte.
+//! heading per operator. In a matrix, a row is an [`Area`] of the contract, and a column a target of one
+//! report. A test compares both pages with the reports byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use conformance_contract::clauses::{Level, VERSION, clause};
 use conformance_contract::verdict::Verdict;
+use jiff::Timestamp;
 
 use super::areas::Area;
 use super::compact::group_of;
@@ -33,14 +34,15 @@ What schedulers and operators do, by part of the [contract](../docs/contract/REA
 [CONTRIBUTING.md](CONTRIBUTING.md) explains how to make, check and contribute a report.
 ";
 
-/// Paths relative to the page that has the tables.
-struct Folders {
+/// A page with matrices: its areas, and relative paths of folders.
+struct Page {
+    areas: &'static [Area],
     results: &'static str,
     docs: &'static str,
 }
 
-const IN_RESULTS: Folders = Folders { results: "", docs: "../docs/" };
-const IN_README: Folders = Folders { results: "results/", docs: "docs/" };
+const IN_RESULTS: Page = Page { areas: &Area::ALL, results: "", docs: "../docs/" };
+const IN_README: Page = Page { areas: &Area::IN_README, results: "results/", docs: "docs/" };
 
 /// The verdicts that a cell counts after the passed clauses.
 const SHOWN: [(Verdict, &str); 5] = [
@@ -77,7 +79,8 @@ pub fn results_page(published: &[Published]) -> String {
     text += "\n";
     text += &legend(&IN_RESULTS);
     for (operator, reports) in by_operator(published) {
-        text += &format!("\n## {operator}\n\n{}\n{}", matrix(&reports, &IN_RESULTS), violations(&reports));
+        let tables = [results(&reports), matrix(&reports, &IN_RESULTS), violations(&reports)];
+        text += &format!("\n## {operator}\n\n{}", tables.join("\n"));
     }
     text += &format!("\n## Runs\n\n{}", runs(published));
     text
@@ -95,20 +98,21 @@ fn part_of_readme(published: &[Published]) -> String {
         return "No report is published yet: [how to contribute one](results/CONTRIBUTING.md).\n".to_owned();
     }
     let mut text = legend(&IN_README);
-    text += "[All results](results/README.md) have the clauses that fail, and the command of each run.\n";
+    text += "[All results](results/README.md) have the other clauses, the clauses that fail, and machine, date and\n";
+    text += "command of each run.\n";
     for (operator, reports) in by_operator(published) {
         text += &format!("\n### {operator}\n\n{}", matrix(&reports, &IN_README));
     }
     text
 }
 
-fn legend(folders: &Folders) -> String {
-    let known = format!("{}reading-a-report.md#known-deviations", folders.docs);
+fn legend(page: &Page) -> String {
+    let known = format!("{}reading-a-report.md#known-deviations", page.docs);
     [
         "`38/41, 2 fail, 1 not run`: 41 required clauses apply to the target, and 38 of them pass. The clauses",
         "of a feature that the operator does not declare do not apply.",
         &format!("`deviate`: violated as a [known deviation]({known})."),
-        "The last column counts the recommended clauses of all parts.",
+        "The last row counts the recommended clauses of all parts.",
         &format!("The current version of the contract is {VERSION}.\n"),
     ]
     .join("\n")
@@ -143,32 +147,60 @@ fn targets<'a>(reports: &[&'a Published]) -> Vec<(&'a Published, &'a CompactTarg
     found
 }
 
-fn matrix(reports: &[&Published], folders: &Folders) -> String {
-    let areas = Area::ALL.into_iter().map(|area| area.title().to_owned());
-    let head = ["scheduler", "operator", "contract"].map(str::to_owned).into_iter().chain(areas);
-    let mut text = head_row(head.chain(["recommended".to_owned()]).collect());
+/// Each target with its result and the conditions of its runs.
+fn results(reports: &[&Published]) -> String {
+    let head = ["scheduler", "operator", "result", "machine", "suite", "date", "contract"];
+    let mut text = head_row(Vec::from(head.map(str::to_owned)));
     for (one, target) in targets(reports) {
         let report = &one.report;
-        let mut cells = vec![
-            format!("[{}]({}{})", target.title(), folders.results, one.file),
+        text += &row(vec![
+            format!("[{}]({})", target.title(), one.file),
             version(&report.operator),
+            target.result.clone(),
+            report.machine.clone(),
+            suite(report),
+            day(report.date),
             contract(&report.contract),
-        ];
-        let required: Vec<(&str, Verdict)> = verdicts(target, Level::Required);
-        for area in Area::ALL {
-            let of_area = required.iter().filter(|(id, _)| Area::of(id) == area);
-            cells.push(tally(&of_area.map(|(_, verdict)| *verdict).collect::<Vec<_>>()));
-        }
-        let recommended = verdicts(target, Level::Recommended);
-        cells.push(tally(&recommended.iter().map(|(_, verdict)| *verdict).collect::<Vec<_>>()));
-        text += &row(cells);
+        ]);
     }
     text
 }
 
+/// One column per target. The first rows name the report's operator and contract.
+fn matrix(reports: &[&Published], page: &Page) -> String {
+    let targets = targets(reports);
+    let mut text = head_row(line("scheduler", &targets, |one, target| {
+        format!("[{}]({}{})", target.title(), page.results, one.file)
+    }));
+    text += &row(line("operator", &targets, |one, _| version(&one.report.operator)));
+    text += &row(line("contract", &targets, |one, _| contract(&one.report.contract)));
+    for area in page.areas {
+        text += &row(line(area.title(), &targets, |_, target| {
+            let required = verdicts(target, Level::Required);
+            let of_area = required.iter().filter(|(id, _)| Area::of(id) == *area);
+            tally(&of_area.map(|(_, verdict)| *verdict).collect::<Vec<_>>())
+        }));
+    }
+    text += &row(line("recommended", &targets, |_, target| {
+        let recommended = verdicts(target, Level::Recommended);
+        tally(&recommended.iter().map(|(_, verdict)| *verdict).collect::<Vec<_>>())
+    }));
+    text
+}
+
+/// A title, and a cell for each target.
+fn line(
+    title: &str,
+    targets: &[(&Published, &CompactTarget)],
+    cell: impl Fn(&Published, &CompactTarget) -> String,
+) -> Vec<String> {
+    let cells = targets.iter().map(|&(one, target)| cell(one, target));
+    std::iter::once(title.to_owned()).chain(cells).collect()
+}
+
 /// Each target with its required clauses that are violated or undecided.
 fn violations(reports: &[&Published]) -> String {
-    let head = ["scheduler", "operator", "result", "fail or flaky", "deviate", "error"];
+    let head = ["scheduler", "operator", "fail or flaky", "deviate", "error"];
     let mut text = head_row(Vec::from(head.map(str::to_owned)));
     for (one, target) in targets(reports) {
         let required = verdicts(target, Level::Required);
@@ -180,7 +212,6 @@ fn violations(reports: &[&Published]) -> String {
         text += &row(vec![
             target.title(),
             version(&one.report.operator),
-            target.result.clone(),
             listed(&[Verdict::Fail, Verdict::Flaky]),
             listed(&[Verdict::KnownDeviation]),
             listed(&[Verdict::Error]),
@@ -209,11 +240,11 @@ fn runs(published: &[Published]) -> String {
                 format!("[{file}]({file})"),
                 format!("{} {}", report.operator.name, report.operator.version),
                 contract(&report.contract),
-                format!("{} at {}", report.suite, short(&report.commit)),
+                suite(report),
                 report.machine.clone(),
                 run.provider.clone(),
                 run.kubernetes_version.clone(),
-                run.date.strftime("%Y-%m-%d").to_string(),
+                day(run.date),
                 run.processor_seconds.to_string(),
                 format!("`{}`", run.command),
             ]);
@@ -261,6 +292,15 @@ fn version(operator: &Implementation) -> String {
         Some(url) => format!("[{}]({}/commit/{commit})", short(commit), url.trim_end_matches('/')),
         None => short(commit).to_owned(),
     }
+}
+
+/// The suite's version and commit.
+fn suite(report: &CompactReport) -> String {
+    format!("{} at {}", report.suite, short(&report.commit))
+}
+
+fn day(date: Timestamp) -> String {
+    date.strftime("%Y-%m-%d").to_string()
 }
 
 fn short(commit: &str) -> &str {

@@ -31,13 +31,88 @@ fn every_operator_has_tables_under_its_name() {
     let reference = of("\n## Reference operator (grove-backend-controller)\n");
     let grove = of("\n## Operator grove-operator of ai-dynamo\n");
     assert!(reference < grove && grove < of("\n## Runs\n"), "{page}");
-    let commit = "b2".repeat(20);
-    of(&format!(
-        "| [volcano v1.14.1](grove.json) | [b2b2b2b2](https://github.com/ai-dynamo/grove/commit/{commit}) |"
-    ));
-    of("| [default-scheduler v1.36.4 (PodGroup scope)](reference.json) | 0.1.0 |");
+    of(" | [volcano v1.14.1](grove.json) |\n|---");
+    of("| [default-scheduler v1.36.4 (PodGroup scope)](reference.json) | 0.1.0 | not conformant: ");
     of("[AON-02](../docs/contract/aon.md#aon-02)");
     of("| `grove-conformance run --backend default-scheduler` |");
+}
+
+/// A report of one target, with an admission clause, two gang clauses and a recommendation.
+fn small(file: &str, commit: &str, contract: &str, bound: Verdict) -> Published {
+    let required = [("ADM-04", Verdict::Pass), ("AON-02", bound), ("AON-03", Verdict::Pass)];
+    let of_level = |clauses: &[(&str, Verdict)]| {
+        clauses.iter().map(|(id, verdict)| ((*id).to_owned(), *verdict)).collect::<BTreeMap<_, _>>()
+    };
+    let target = CompactTarget {
+        backend: "volcano".to_owned(),
+        variant: None,
+        version: "v1.15.1".to_owned(),
+        result: format!("the result of {file}"),
+        counts: BTreeMap::new(),
+        clauses: BTreeMap::from([
+            (Level::Required, of_level(&required)),
+            (Level::Recommended, of_level(&[("STAT-09", Verdict::Fail)])),
+        ]),
+    };
+    let mut published = published(file, of_grove);
+    let report = &mut published.report;
+    report.operator.commit = Some(commit.repeat(20));
+    report.suite = "0.2.0".to_owned();
+    report.contract = contract.to_owned();
+    report.date = "2026-11-29T10:00:00Z".parse().unwrap();
+    report.targets = vec![target];
+    published
+}
+
+#[test]
+fn the_tables_of_two_commits_name_result_machine_commit_date_and_contract() {
+    let reports =
+        [small("new.json", "c3", VERSION, Verdict::Fail), small("old.json", "d4", "0.1.0", Verdict::Pass)];
+    let page = results_page(&reports);
+    let link = |commit: &str| {
+        let whole = commit.repeat(20);
+        format!("[{}](https://github.com/ai-dynamo/grove/commit/{whole})", &whole[..8])
+    };
+    let [new, old] = ["c3", "d4"].map(link);
+    let results = format!(
+        "\
+| scheduler | operator | result | machine | suite | date | contract |
+|---|---|---|---|---|---|---|
+| [volcano v1.15.1](new.json) | {new} | the result of new.json | 2 vCPU, 8 GB | 0.2.0 at a1a1a1a1 | 2026-11-29 | {VERSION} |
+| [volcano v1.15.1](old.json) | {old} | the result of old.json | 2 vCPU, 8 GB | 0.2.0 at a1a1a1a1 | 2026-11-29 | 0.1.0 (older) |
+"
+    );
+    assert!(page.contains(&results), "{page}");
+    let matrix = format!(
+        "\
+| operator | {new} | {old} |
+| contract | {VERSION} | 0.1.0 (older) |
+| admission | 1/1 | 1/1 |
+| gang creation | – | – |
+| all-or-nothing | 1/2, 1 fail | 2/2 |
+"
+    );
+    assert!(page.contains(&matrix), "{page}");
+    let readme = with_results(README, &reports).unwrap();
+    let matrix = format!(
+        "
+### Operator grove-operator of ai-dynamo
+
+| scheduler | [volcano v1.15.1](results/new.json) | [volcano v1.15.1](results/old.json) |
+|---|---|---|
+| operator | {new} | {old} |
+| contract | {VERSION} | 0.1.0 (older) |
+| gang creation | – | – |
+| all-or-nothing | 1/2, 1 fail | 2/2 |
+| topology | – | – |
+| deletion | – | – |
+| lifecycle | – | – |
+| contention | – | – |
+| recommended | 0/1, 1 fail | 0/1, 1 fail |
+<!-- end results -->
+"
+    );
+    assert!(readme.contains(&matrix), "{readme}");
 }
 
 #[test]
