@@ -81,7 +81,7 @@ fn page(map: &Value) -> String {
          The end-to-end tests of [{repository}](https://github.com/{repository}) at `{}`, and the clauses and cases that cover \
          them.\nAll of them run on KAI only, except those of `scale/`, which run on kube-scheduler without gangs.\n\n\
          | covered | tests |\n|---|---|\n| yes | {} |\n| in part | {} |\n| no | {} |\n\n\
-         Of those that are not covered, {} are planned and {} are out of scope.\n",
+         Of those that are not covered, or only in part, {} are planned and {} are out of scope.\n",
         &commit[..8],
         count("yes"),
         count("part"),
