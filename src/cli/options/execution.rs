@@ -48,7 +48,7 @@ layered!(ExecutionOptions: depth, seed, retries, fail_fast, strict, timeout_scal
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Depth {
-    /// About thirty short cases, on one gang scope: a first look within half a minute.
+    /// Short cases only, on one gang scope: a first look within half a minute.
     Quick,
     /// The lifecycle on one gang scope, twelve operator crashes, no gang timeout.
     #[default]
