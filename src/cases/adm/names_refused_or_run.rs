@@ -20,6 +20,7 @@ marks! {
 }
 
 const PODS_MISSING: Code = Code::new("admitted-without-pods");
+const NOT_ANSWERED: Code = Code::new("unexpected-answer");
 const PART_NOT_NAMED: Code = Code::new("part-not-named");
 const COLLISION_ADMITTED: Code = Code::new("collision-admitted");
 
@@ -140,15 +141,19 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(ADM_15, || {
             history.at(OVER, |place| all_pods_exist(history, &history.before(place)))?;
-            let unanswered = |variation: &&Variation| {
-                variation.reply(history).is_ok_and(|reply| !reply.is_admitted() && !reply.is_refused())
-            };
-            none(VARIATIONS.iter().filter(unanswered).map(|variation| {
-                violation(PODS_MISSING, format!("{}: admission failed to answer", variation.title))
-            }))
+            precondition(ADM_04, all_answered(history))
         }),
         finding(ADM_24, || both_parts_named(history)),
     ]
+}
+
+/// A webhook that fails neither refuses a PodCliqueSet nor admits it.
+fn all_answered(history: &History) -> Ruling {
+    none(VARIATIONS.iter().filter_map(|variation| {
+        let reply = variation.reply(history).ok()?;
+        let is_answered = reply.is_admitted() || reply.is_refused();
+        (!is_answered).then(|| violation(NOT_ANSWERED, format!("{}: {reply}", variation.title)))
+    }))
 }
 
 fn all_pods_exist(history: &History, live: &Live) -> Ruling {
@@ -180,7 +185,8 @@ fn both_parts_named(history: &History) -> Ruling {
                 violation(PART_NOT_NAMED, message)
             }));
         } else {
-            violations.push(violation(COLLISION_ADMITTED, format!("{} was admitted", variation.title)));
+            let message = format!("{}: want it refused, but {reply}", variation.title);
+            violations.push(violation(COLLISION_ADMITTED, message));
         }
     }
     none(violations)
@@ -221,6 +227,15 @@ mod tests {
             format!("PodClique x-0-{} exists", variation.parts.first().unwrap_or(&""))
         });
         assert_eq!(codes(one)[0], "part-not-named");
+    }
+
+    #[test]
+    fn a_webhook_that_fails_breaks_the_clause_about_names() {
+        let [first, others @ ..] = &VARIATIONS;
+        let failed = replied(Story::flat(), first, 500, "panic");
+        let refused = |story, variation: &Variation| replied(story, variation, 422, "");
+        let [created, _] = rulings(others.iter().fold(failed, refused));
+        assert!(matches!(created, Err(Broken::Precondition { clause: ADM_04, .. })), "{created:?}");
     }
 
     #[rstest]
