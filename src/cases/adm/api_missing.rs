@@ -126,7 +126,7 @@ pub(super) fn logged_at_start(history: &History, missing: &str) -> Ruling {
     let lines = controller.detail["said"]
         .as_array()
         .ok_or_else(|| Broken::NotReached("the controller's log was not read".into()))?;
-    ensure(lines.iter().any(|line| contains(line, missing)), || {
+    ensure(lines.iter().any(|line| names_missing(line, missing)), || {
         violation(
             NOT_SAID_AT_START,
             format!("the controller's log does not report that {missing} was missing at start"),
@@ -137,7 +137,7 @@ pub(super) fn logged_at_start(history: &History, missing: &str) -> Ruling {
 pub(super) fn named_by_readiness(history: &History, missing: &str) -> Ruling {
     let (_, controller) = history.reached(SharedMark::Controller)?;
     let readiness = &controller.detail["readiness"];
-    ensure(contains(readiness, missing), || {
+    ensure(names_missing(readiness, missing), || {
         violation(
             READINESS_SILENT,
             format!("the controller reports the readiness {readiness}, want a message that names {missing}"),
@@ -145,8 +145,12 @@ pub(super) fn named_by_readiness(history: &History, missing: &str) -> Ruling {
     })
 }
 
-fn contains(text: &Value, missing: &str) -> bool {
-    text.as_str().is_some_and(|text| text.contains(missing))
+/// Whether the text contains the kind and the group of a CRD, or the name of an API. An operator may write
+/// the name of the CRD, or a kind and its group.
+fn names_missing(text: &Value, missing: &str) -> bool {
+    let (plural, group) = missing.split_once('.').unwrap_or((missing, ""));
+    let text = text.as_str().unwrap_or_default().to_lowercase();
+    text.contains(plural.trim_end_matches('s')) && text.contains(group)
 }
 
 fn check(history: &History) -> Vec<Finding> {
@@ -197,5 +201,17 @@ mod tests {
         assert!(matches!(found(json!([names]), "ok"), (Ok(()), Err(Broken::Violated(_)))));
         assert!(matches!(found(json!(["started"]), names), (Err(Broken::Violated(_)), Ok(()))));
         assert!(matches!(found(Value::Null, names), (Err(Broken::NotReached(_)), Ok(()))));
+    }
+
+    #[rstest::rstest]
+    #[case::by_name("CRD podgroups.scheduling.volcano.sh not found", true)]
+    #[case::by_kind("no matches for kind \"PodGroup\" in version \"scheduling.volcano.sh/v1beta1\"", true)]
+    #[case::of_another_group(
+        "no matches for kind \"PodGroup\" in version \"scheduling.run.ai/v2alpha2\"",
+        false
+    )]
+    #[case::without_a_kind("scheduling.volcano.sh is not served", false)]
+    fn a_missing_crd_is_named_by_its_kind_and_group(#[case] text: &str, #[case] wanted: bool) {
+        assert_eq!(names_missing(&text.into(), "podgroups.scheduling.volcano.sh"), wanted);
     }
 }
