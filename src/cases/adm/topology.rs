@@ -111,8 +111,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
+/// Without these admissions, the refusals prove nothing. The clause is the one that requires the admission.
+const VALID: [(&str, &str); 2] = [("required", ADM_09), ("preferred", TOPO_08)];
+
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(ADM_07, || answers(history, &attempts(history.header.target, |_| true)))]
+    let target = history.header.target;
+    let valid = VALID.map(|(field, clause)| {
+        let of_field = |cell: &Cell| cell.row.wanted == Wanted::Admitted && cell.field == field;
+        precondition(clause, answers(history, &attempts(target, of_field)))
+    });
+    let broken = answers(history, &attempts(target, |cell| cell.row.wanted == Wanted::Refused));
+    vec![finding(ADM_07, || all([broken].into_iter().chain(valid)))]
 }
 
 #[cfg(test)]
@@ -132,13 +141,25 @@ mod tests {
     }
 
     #[test]
-    fn each_wrong_answer_is_a_violation() {
+    fn each_admitted_wrong_constraint_is_a_violation() {
         for target in TARGETS {
             assert_eq!(ruling(target, &[]), Ok(()), "{target}");
-            for attempt in attempts(target, |_| true) {
-                let code = if attempt.wanted == Wanted::Admitted { 422 } else { 201 };
-                let ruling = ruling(target, &[(attempt.title, code, "")]);
+            for attempt in attempts(target, |cell| cell.row.wanted == Wanted::Refused) {
+                let ruling = ruling(target, &[(attempt.title, 201, "")]);
                 assert!(matches!(ruling, Err(Broken::Violated(_))), "{target}: {}", attempt.title);
+            }
+        }
+    }
+
+    #[test]
+    fn each_refused_valid_constraint_breaks_the_precondition() {
+        for (field, wanted) in VALID {
+            for attempt in
+                attempts(Target::KAI, |cell| cell.row.wanted == Wanted::Admitted && cell.field == field)
+            {
+                let ruling = ruling(Target::KAI, &[(attempt.title, 422, "")]);
+                let Err(Broken::Precondition { clause, .. }) = ruling else { panic!("{ruling:?}") };
+                assert_eq!(clause, wanted, "{}", attempt.title);
             }
         }
     }
