@@ -13,7 +13,7 @@ pub(crate) const CASE: Case =
 
 const OPEN: &[Attempt] = &[admitted("a new PodCliqueSet in the open queue", |_| {})];
 
-const NEW: &[Attempt] = &[refused("a new PodCliqueSet in the closed queue", &["queue", "Open"], |_| {})];
+const NEW: &[Attempt] = &[refused("a new PodCliqueSet in the closed queue", &[], |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let queue = test.domain("queue");

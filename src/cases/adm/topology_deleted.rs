@@ -17,8 +17,7 @@ pub(crate) const CASE: Case =
 
 const KNOWN: &[Attempt] = &[admitted("a PodCliqueSet in the existing topology", |_| {})];
 
-const NEW: &[Attempt] =
-    &[refused("a new PodCliqueSet in the deleted topology", &["ClusterTopologyBinding"], |_| {})];
+const NEW: &[Attempt] = &[refused("a new PodCliqueSet in the deleted topology", &[], |_| {})];
 
 const EDITS: &[Attempt] = &[
     admitted("a label added", |pcs| pcs["metadata"]["labels"]["example.com/team"] = "inference".into()),
