@@ -37,9 +37,9 @@ impl TestContext {
         .await
     }
 
-    /// Waits until a Warning event on the PodGang, or on its PodCliqueSet, reports the problem.
+    /// Waits until a Warning event on the PodGang, or on its PodCliqueSet, contains `about`.
     pub async fn until_warned(&self, gang: &Gang, about: &str) -> Result<(), Stop> {
-        let condition = format!("a warning on PodGang {} about {about}", gang.name);
+        let condition = format!("a warning on PodGang {} that contains {about:?}", gang.name);
         self.until(&condition, REACTION, |live| {
             resolved(live, vec![gang.clone()]).iter().any(|gang| has_warning(live, gang, about))
         })
