@@ -67,6 +67,11 @@ pub(crate) const OF_ONE_OF_TWO_CLIQUES: Level =
         clique(pcs, 0)["topologyConstraint"] = required("rack");
         add_a_clique(pcs);
     });
+pub(crate) const OF_THE_SET_AND_A_CLIQUE: Level =
+    required_level("levels of the PodCliqueSet and a clique", &[TopologyNested], |pcs| {
+        template(pcs)["topologyConstraint"] = required("rack");
+        clique(pcs, 0)["topologyConstraint"] = required("host");
+    });
 pub(crate) const ALL_THREE: Level =
     required_level("levels of the PodCliqueSet, a scaling group and a clique", &[TopologyNested], |pcs| {
         template(pcs)["topologyConstraint"] = required("block");

@@ -7,8 +7,9 @@ use conformance_facts::attempts::refused_or_warned;
 
 use crate::backends::{Backend, Own, Rules, nine_podgroups, switch_to};
 use crate::levels::{
-    EVERY_PLACE, OF_A_GROUP, PREFERENCE, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_CLIQUE,
-    PREFERRED_OF_A_GROUP, REQUIRED, of_a_group, preferred_by_a_group,
+    EVERY_PLACE, OF_A_GROUP, OF_ONE_OF_TWO_CLIQUES, OF_THE_SET_AND_A_CLIQUE, PREFERENCE, PREFERRED,
+    PREFERRED_AND_REQUIRED, PREFERRED_OF_A_CLIQUE, PREFERRED_OF_A_GROUP, REQUIRED, of_a_group,
+    preferred_by_a_group,
 };
 use crate::prelude::*;
 
@@ -53,6 +54,8 @@ pub(crate) static FLAT: Backend = Backend {
         levels: &[
             REQUIRED,
             OF_A_GROUP,
+            OF_ONE_OF_TWO_CLIQUES,
+            OF_THE_SET_AND_A_CLIQUE,
             PREFERRED,
             PREFERRED_OF_A_GROUP,
             PREFERRED_OF_A_CLIQUE,

@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use conformance_driver::admission_attempts::{clique, group, required, template};
+use conformance_driver::admission_attempts::{clique, required, template};
 use conformance_expect::schedulers;
+use conformance_facts::attempts::Wanted;
 
 use crate::prelude::*;
 
@@ -20,51 +21,20 @@ pub(crate) const CASE: Case = case!("A topology constraint becomes a PodGroup's 
 type Table = &'static [(&'static str, &'static [Attempt])];
 
 const FLAT: Table = &[
-    (
-        "solo",
-        &[
-            admitted("on the PodCliqueSet, PodGangs of one podgroup", on_set),
-            refused("on the PodCliqueSet and on a clique", &["topologyConstraint"], |pcs| {
-                on_set(pcs);
-                on_clique(pcs);
-            }),
-        ],
-    ),
+    ("solo", &[admitted("on the PodCliqueSet, PodGangs of one podgroup", on_set)]),
     (
         "pair",
         &[
-            refused("on the PodCliqueSet, PodGangs of two podgroups", &["topologyConstraint"], on_set),
+            refused("on the PodCliqueSet, PodGangs of two podgroups", &[], on_set),
             admitted("on a clique", on_clique),
         ],
     ),
-    (
-        "grouped",
-        &[
-            refused("on a scaling group", &["topologyConstraint"], on_group),
-            admitted("on the PodCliqueSet, PodGangs of one podgroup each", on_set),
-        ],
-    ),
+    ("grouped", &[admitted("on the PodCliqueSet, PodGangs of one podgroup each", on_set)]),
 ];
 
 const WHOLE: Table = &[
-    (
-        "solo",
-        &[
-            admitted("on the PodCliqueSet, one podgroup", on_set),
-            refused("on the PodCliqueSet and on a clique", &["topologyConstraint"], |pcs| {
-                on_set(pcs);
-                on_clique(pcs);
-            }),
-        ],
-    ),
-    (
-        "pair",
-        &[
-            admitted("on the PodCliqueSet, two podgroups", on_set),
-            refused("on a clique", &["topologyConstraint"], on_clique),
-        ],
-    ),
-    ("grouped", &[refused("on a scaling group", &["topologyConstraint"], on_group)]),
+    ("solo", &[admitted("on the PodCliqueSet, one podgroup", on_set)]),
+    ("pair", &[admitted("on the PodCliqueSet, two podgroups", on_set)]),
 ];
 
 fn table(target: Target) -> Table {
@@ -80,10 +50,6 @@ fn on_set(pcs: &mut Value) {
 
 fn on_clique(pcs: &mut Value) {
     clique(pcs, 0)["topologyConstraint"] = required("host");
-}
-
-fn on_group(pcs: &mut Value) {
-    group(pcs, 0)["topologyConstraint"] = required("rack");
 }
 
 fn keys_of(target: Target) -> &'static [(&'static str, &'static [&'static str])] {
@@ -113,7 +79,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if target == Target::KUBE_POD_GROUP {
         test.submit("apart").await?;
     }
-    test.until("the PodGroups of the admitted PodCliqueSets", limits::REACTION, |live| {
+    let created = Awaited::demanded_by(GANG_08, "the PodGroups of the admitted PodCliqueSets");
+    test.until(created, limits::REACTION, |live| {
         live.of("PodGroup").count() == keys_of(target).iter().map(|(_, keys)| keys.len()).sum::<usize>()
     })
     .await?;
@@ -136,10 +103,18 @@ fn keys(live: &Live, wanted: &BTreeMap<String, &str>) -> Ruling {
     })
 }
 
+/// ADM-09 requires that the operator admits what its backend supports.
+fn answered_as_required(history: &History, attempts: &[Attempt]) -> Ruling {
+    attempts.iter().try_for_each(|attempt| {
+        let ruling = answers(history, &[*attempt]);
+        if attempt.wanted == Wanted::Admitted { precondition(ADM_09, ruling) } else { ruling }
+    })
+}
+
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_07, || {
         let target = history.header.target;
-        table(target).iter().try_for_each(|(_, attempts)| answers(history, attempts))?;
+        all(table(target).iter().map(|(_, attempts)| answered_as_required(history, attempts)))?;
         history.reached(CREATED)?;
         keys(&history.end(), &wanted(history)?)
     })]
@@ -148,9 +123,29 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object};
+    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
+    use crate::answered::answered;
+
+    #[rstest]
+    #[case::without_a_pod_group("on the PodCliqueSet, PodGangs of two podgroups", 201, None)]
+    #[case::supported("on a clique", 422, Some(ADM_09))]
+    fn a_wrong_answer_breaks_the_clause_that_requires_another(
+        #[case] title: &str,
+        #[case] code: u16,
+        #[case] wanted: Option<&str>,
+    ) {
+        let asked: Vec<_> = FLAT.iter().flat_map(|(_, attempts)| *attempts).copied().collect();
+        let story = answered(Story::flat(), &asked, &[(title, code, "")]);
+        let broken = match check(&story.end()).remove(0).ruling {
+            Err(Broken::Violated(_)) => None,
+            Err(Broken::Precondition { clause, .. }) => Some(clause),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(broken, wanted);
+    }
 
     #[test]
     fn other_topology_keys_are_a_violation() {
