@@ -19,29 +19,28 @@ const OPEN: &[Attempt] = &[
     admitted("a queue that is still open", |pcs| on_set(pcs, "closed")),
 ];
 
-const CLOSED: &[Attempt] =
-    &[refused("a queue that was closed", &["-closed", "Open"], |pcs| on_set(pcs, "closed"))];
+const CLOSED: &[Attempt] = &[refused("a queue that was closed", &[], |pcs| on_set(pcs, "closed"))];
 
 const NEW: &[Attempt] = &[
     admitted("no queue", |_| {}),
     admitted("an open queue on the PodCliqueSet", |pcs| on_set(pcs, "open")),
-    admitted("an open queue on all cliques", |pcs| on_cliques(pcs, ["open", "open"])),
     admitted("one queue on the PodCliqueSet and on all cliques", |pcs| {
         on_set(pcs, "open");
         on_cliques(pcs, ["open", "open"]);
     }),
-    refused("a queue that does not exist", &["-missing"], |pcs| on_set(pcs, "missing")),
-    refused("a queue that is not open", &["-closed", "Open"], |pcs| on_set(pcs, "closed")),
-    refused("a queue that is not open on all cliques", &["-closed", "Open"], |pcs| {
-        on_cliques(pcs, ["closed", "closed"])
-    }),
-    refused("an invalid queue name", &[VOLCANO_QUEUE], |pcs| annotate(&mut pcs["metadata"], "No Queue")),
-    refused("different queues on a clique and on the PodCliqueSet", &["queue"], |pcs| {
+    refused("a queue that does not exist", &[], |pcs| on_set(pcs, "missing")),
+    refused("a queue that is not open", &[], |pcs| on_set(pcs, "closed")),
+    refused("an invalid queue name", &[], |pcs| annotate(&mut pcs["metadata"], "No Queue")),
+    refused("different queues on a clique and on the PodCliqueSet", &[], |pcs| {
         on_set(pcs, "open");
         on_cliques(pcs, ["open", "other"]);
     }),
-    refused("different queues on two cliques", &["queue"], |pcs| on_cliques(pcs, ["open", "other"])),
+    refused("different queues on two cliques", &[], |pcs| on_cliques(pcs, ["open", "other"])),
 ];
+
+/// VOL-08 requires that a queue of the cliques alone counts.
+const ON_CLIQUES: &[Attempt] =
+    &[admitted("an open queue on all cliques", |pcs| on_cliques(pcs, ["open", "open"]))];
 
 const MOVED: &[Attempt] = &[
     refused("queue of a live gang changed", &["queue"], |pcs| on_set(pcs, "other")),
@@ -90,7 +89,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.retry_creates_until(&named, OPEN, REACTION).await?;
     test.close_queue(&test.domain("closed")).await?;
     test.retry_creates_until(&named, CLOSED, REACTION).await?;
-    test.attempt_creates(&named, NEW).await?;
+    test.attempt_creates(&named, &[NEW, ON_CLIQUES].concat()).await?;
     let mut gangs = Vec::new();
     for (name, queue) in LIVE {
         let mut pcs = named.clone();
@@ -104,7 +103,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.extend(test.submit_value(pcs).await?);
     }
     let target = test.target;
-    test.until("the PodGroups", REACTION, |live| {
+    test.until(Awaited::demanded_by(GANG_08, "the PodGroups"), REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
@@ -113,7 +112,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn queued(live: &Live, gang: &Gang, queue: &str) -> Ruling {
-    let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP).unwrap_or(&Value::Null);
+    let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP)
+        .ok_or_else(|| Broken::NotReached(format!("PodGang {} has no PodGroup", gang.name)))?;
     ensure(found["spec"]["queue"] == queue, || {
         let queue_found = &found["spec"]["queue"];
         violation(
@@ -149,14 +149,20 @@ fn check(history: &History) -> Vec<Finding> {
             answers(history, MOVED)?;
             answers(history, MOVED_CLIQUES)
         }),
-        finding(VOL_08, || all_queued(history, |name| name == BY_CLIQUES)),
+        finding(VOL_08, || {
+            answers(history, ON_CLIQUES)?;
+            all_queued(history, |name| name == BY_CLIQUES)
+        }),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use conformance_facts::attempts::Wanted;
     use conformance_history::testing::{Story, object};
+
+    use super::*;
+    use crate::answered::answered;
 
     #[test]
     fn another_queue_is_a_violation() {
@@ -165,8 +171,24 @@ mod tests {
         let live = Story::on(Target::VOLCANO).added(found).end().end();
         let ruling = |gang: &str, queue: &str| queued(&live, &Gang::named_only(gang), queue);
         assert_eq!(ruling("s-0", "default"), Ok(()));
-        assert!(ruling("s-0", "ns-open").is_err());
-        assert!(ruling("t-0", "default").is_err());
+        assert!(matches!(ruling("s-0", "ns-open"), Err(Broken::Violated(_))));
+        assert!(matches!(ruling("t-0", "default"), Err(Broken::NotReached(_))));
+    }
+
+    #[test]
+    fn each_wrong_answer_breaks_its_clause() {
+        let asked = [OPEN, CLOSED, NEW, ON_CLIQUES].concat();
+        for attempt in &asked {
+            let wrong = if attempt.wanted == Wanted::Admitted { 422 } else { 201 };
+            let story = answered(Story::on(Target::VOLCANO), &asked, &[(attempt.title, wrong, "")]);
+            let broken: Vec<_> = check(&story.end())
+                .into_iter()
+                .filter(|finding| matches!(finding.ruling, Err(Broken::Violated(_))))
+                .map(|finding| finding.clause)
+                .collect();
+            let is_of_cliques = ON_CLIQUES.iter().any(|other| other.title == attempt.title);
+            assert_eq!(broken, [if is_of_cliques { VOL_08 } else { VOL_03 }], "{}", attempt.title);
+        }
     }
 
     #[test]
