@@ -2,14 +2,15 @@
 //! domain, whether the level is required or preferred.
 
 use conformance_driver::admission_attempts::on;
+use conformance_facts::attempts::refused_or_warned;
 
 use crate::backends::{
     Backend, Crd, Own, Rules, nine_podgroups, no_such_queue, not_enabled, switch_to, two_kai_queues,
     without_crd,
 };
 use crate::levels::{
-    OF_A_GROUP, OF_ONE_OF_TWO_CLIQUES, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_GROUP, REQUIRED,
-    preferred_by_a_group,
+    OF_A_GROUP, OF_ONE_OF_TWO_CLIQUES, PREFERENCE, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_GROUP,
+    REQUIRED, preferred_by_a_group,
 };
 use crate::prelude::*;
 
@@ -18,9 +19,14 @@ pub(crate) static BACKEND: Backend = Backend {
     switch_to_it: switch_to(|pcs| on(pcs, "koord-scheduler")),
     own: Some(Own {
         rules: Rules {
+            // ADM-17 leaves it to the operator whether it refuses such a level or warns about it.
             own: &[(
-                KOORD_12,
-                refused("Koordinator's rule on a Koordinator PodCliqueSet", &[], preferred_by_a_group),
+                ADM_17,
+                refused_or_warned(
+                    "Koordinator's rule on a Koordinator PodCliqueSet",
+                    PREFERENCE,
+                    preferred_by_a_group,
+                ),
             )],
             others: &[
                 admitted("default-scheduler's rule on a Koordinator PodCliqueSet", nine_podgroups),
