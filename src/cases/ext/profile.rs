@@ -1,6 +1,5 @@
-//! PodCliqueSet `packed`, one clique, requests a topology level. First the operator's profile declares
-//! nothing, then it declares `topologyConstraints: true`. Finally, the case starts the operator with invalid
-//! profiles.
+//! PodCliqueSet `packed`, one clique, requests a topology level, which the operator's profile does not
+//! declare. Then the case starts the operator with invalid profiles.
 
 use conformance_check::configuration::prevents_start;
 use conformance_contract::names::TOPOLOGY;
@@ -18,24 +17,22 @@ pub(crate) const CASE: Case = case!(
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated);
 
+/// Without this admission, which ADM-14 requires, the refusals prove nothing.
+const UNCONSTRAINED: &[Attempt] = &[admitted("no topology", |_| {})];
+
 const UNDECLARED: &[Attempt] = &[
-    admitted("no topology", |_| {}),
-    refused("a required level that is not declared", &["spec.template.topologyConstraint"], |pcs| {
+    refused("a required level that is not declared", &[], |pcs| {
         template(pcs)["topologyConstraint"] = required("rack");
     }),
-    refused("a required level of a clique that is not declared", &["cliques[0].topologyConstraint"], |pcs| {
+    refused("a required level of a clique that is not declared", &[], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     }),
     admitted("a preferred level that is not declared", |pcs| {
         template(pcs)["topologyConstraint"] =
             json!({"topologyName": TOPOLOGY, "pack": {"preferred": "rack"}});
     })
-    .with_warning(&["preferred"]),
+    .with_warning(&["preferred|rack|topology"]),
 ];
-
-const DECLARED: &[Attempt] = &[admitted("a required level that is declared", |pcs| {
-    template(pcs)["topologyConstraint"] = required("rack");
-})];
 
 const FLAWS: &[Flaw] = &[
     Flaw {
@@ -77,22 +74,53 @@ fn external(configuration: &mut Value) -> &mut Value {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let packed = test.manifest("packed")?;
-    test.attempt_creates(&packed, UNDECLARED).await?;
-    let controller = test.local()?.spec().controller;
-    let declared = controller.with_profile_config(EXTERNAL_SCHEDULER, json!({"topologyConstraints": true}));
-    test.restart_controller(declared).await?;
-    let mut declared = packed.clone();
-    declared["metadata"]["name"] = "declared".into();
-    test.attempt_creates(&declared, DECLARED).await?;
+    test.attempt_creates(&packed, &[UNDECLARED, UNCONSTRAINED].concat()).await?;
     test.start_with_flaws(FLAWS).await
 }
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(EXT_02, || {
-            answers(history, UNDECLARED)?;
-            answers(history, DECLARED)
+            all([answers(history, UNDECLARED), precondition(ADM_14, answers(history, UNCONSTRAINED))])
         }),
         finding(EXT_05, || prevents_start(history, FLAWS)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::Story;
+    use rstest::rstest;
+
+    use super::*;
+    use crate::answered::{Override, answered};
+
+    fn ruling(overrides: &[Override<'_>]) -> Ruling {
+        let asked = [UNDECLARED, UNCONSTRAINED].concat();
+        check(&answered(Story::on(Target::EXTERNAL), &asked, overrides).end()).remove(0).ruling
+    }
+
+    #[rstest]
+    #[case::refused_in_words_of_its_own(UNDECLARED[0].title, 422, "no", true)]
+    #[case::admitted(UNDECLARED[0].title, 201, "", false)]
+    #[case::admitted_on_a_clique(UNDECLARED[1].title, 201, "", false)]
+    #[case::warned(UNDECLARED[2].title, 201, "topologyConstraint has no effect", true)]
+    #[case::without_a_warning(UNDECLARED[2].title, 201, "", false)]
+    #[case::refused_preference(UNDECLARED[2].title, 422, "preferred", false)]
+    fn an_undeclared_level_is_refused_or_warned_about(
+        #[case] title: &str,
+        #[case] code: u16,
+        #[case] says: &str,
+        #[case] passes: bool,
+    ) {
+        let ruling = ruling(&[(title, code, says)]);
+        assert!(matches!(ruling, Ok(()) | Err(Broken::Violated(_))), "{ruling:?}");
+        assert_eq!(ruling.is_ok(), passes, "{ruling:?}");
+    }
+
+    #[test]
+    fn a_backend_that_admits_nothing_breaks_the_precondition() {
+        let ruling = ruling(&[(UNCONSTRAINED[0].title, 422, "")]);
+        assert!(matches!(ruling, Err(Broken::Precondition { clause: ADM_14, .. })), "{ruling:?}");
+    }
 }
