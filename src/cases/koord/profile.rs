@@ -53,11 +53,6 @@ const FLAWS: &[Flaw] = &[
         words: &["config.topologyKeyMappings"],
         edit: |c| set(c, "topologyKeyMappings", json!({KEY: "rowLayer"})),
     },
-    Flaw {
-        title: "an unknown config field",
-        words: &["config", "gangmode"],
-        edit: |c| set(c, "gangmode", "Strict".into()),
-    },
 ];
 
 fn set(configuration: &mut Value, field: &str, value: Value) {
