@@ -87,7 +87,7 @@ fn of_gang<'a>(history: &History, live: &'a Live, gang: &Gang) -> Vec<Deviation<
     let (target, expectations) = (history.header.target, schedulers::of(history.header.target));
     let mut expected = expectations.resources(gang.named_after(), &podgroups);
     expected.extend(expectations.resources_of_groups(pod_gang));
-    let created = CreatedGang { target, pod_gang, podgroups: &podgroups, is_base: gang.is_base, live };
+    let created = CreatedGang { pod_gang, podgroups: &podgroups, is_base: gang.is_base, live };
     let found = found(target, live, pod_gang, &expected);
     let mut mismatches = Vec::new();
     let of_gang = expectations.kinds().iter().flat_map(|kind| live.of(kind));

@@ -49,7 +49,7 @@ fn faults(spec: Value, podgroups: &[(&str, usize)], is_base: bool, leaf_of: fn(&
     let podgroups: Vec<_> = podgroups.iter().map(|(name, min)| ((*name).to_owned(), *min)).collect();
     let pod_gang = object("PodGang", "g");
     let gang =
-        CreatedGang { target: Target::KAI, pod_gang: &pod_gang, podgroups: &podgroups, is_base, live: &live };
+        CreatedGang { pod_gang: &pod_gang, podgroups: &podgroups, is_base, live: &live };
     let wanted = Kai.resources("g", &podgroups).remove(0);
     Kai.faults(gang, &wanted, &json!({"spec": spec})).join("; ")
 }

@@ -44,21 +44,12 @@ impl Expectations for Koordinator {
         Some(Duration::from_secs(30))
     }
 
-    /// Compares minimum, timeout and annotations of a PodGroup with the PodGang and the backend's profile.
+    /// Compares minimum, label, list and total of a PodGroup with the PodGang (KOORD-01).
     fn faults(&self, gang: CreatedGang<'_>, resource: &Resource, found: &Value) -> Vec<String> {
         let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
-        let configured =
-            |name: &str, default: Value| gang.target.configured(name).cloned().unwrap_or(default);
         let wanted = [
             ("minMember", &found["spec"]["minMember"], json!(resource.size)),
-            (
-                "scheduleTimeoutSeconds",
-                &found["spec"]["scheduleTimeoutSeconds"],
-                configured("scheduleTimeoutSeconds", json!(30)),
-            ),
             ("label grove.io/podgang", &found["metadata"]["labels"][names::POD_GANG], json!(gang.name())),
-            ("mode", annotation("mode"), configured("gangMode", json!("Strict"))),
-            ("match-policy", annotation("match-policy"), configured("matchPolicy", json!("once-satisfied"))),
         ];
         let mut faults: Vec<_> =
             wanted.iter().filter_map(|(field, found, wanted)| differs(field, found, wanted)).collect();
@@ -74,10 +65,6 @@ impl Expectations for Koordinator {
         faults.extend(total.and_then(|total| {
             differs("total-number", annotation("total-number"), &json!(total.to_string()))
         }));
-        if gang.pod_gang["spec"]["topologyConstraint"].is_null() {
-            let topology = "network-topology-spec";
-            faults.extend(differs(topology, annotation(topology), &Value::Null));
-        }
         faults
     }
 
@@ -170,71 +157,37 @@ fn model_has_domains(live: &Live, domains: &[Domain<'_>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::backend_declaration::BackendDeclaration;
     use conformance_history::testing::Story;
 
     use super::*;
     use crate::domains::domains;
 
-    fn faults(pods: usize, constraint: Value, annotations: &[(&str, &str)]) -> Vec<String> {
-        faults_on(Target::KOORDINATOR, pods, constraint, annotations)
-    }
-
-    fn faults_on(
-        target: Target,
-        pods: usize,
-        constraint: Value,
-        annotations: &[(&str, &str)],
-    ) -> Vec<String> {
+    fn faults(pods: usize, annotations: &[(&str, &str)]) -> Vec<String> {
         let references = vec![json!({"namespace": "ns", "name": "p"}); pods];
         let pod_gang = json!({"metadata": {"name": "g", "namespace": "ns"}, "spec": {
-            "topologyConstraint": constraint,
             "podgroups": [{"name": "a", "minReplicas": 2, "podReferences": references}]}});
         let podgroups = [("a".to_owned(), 2)];
-        let mut found = json!({"metadata": {"labels": {names::POD_GANG: "g"}},
-            "spec": {"minMember": 2, "scheduleTimeoutSeconds": 30}});
-        let always = [("mode", "Strict"), ("match-policy", "once-satisfied"), ("groups", r#"["ns/g-a"]"#)];
-        for (name, value) in always.iter().chain(annotations) {
+        let mut found = json!({"metadata": {"labels": {names::POD_GANG: "g"}}, "spec": {"minMember": 2}});
+        for (name, value) in [("groups", r#"["ns/g-a"]"#)].iter().chain(annotations) {
             found["metadata"]["annotations"][format!("{GANG}/{name}")] = json!(value);
         }
         let live = &Live::default();
-        let gang = CreatedGang { target, pod_gang: &pod_gang, podgroups: &podgroups, is_base: true, live };
+        let gang = CreatedGang { pod_gang: &pod_gang, podgroups: &podgroups, is_base: true, live };
         Koordinator.faults(gang, &Koordinator.resources("g", &podgroups)[0], &found)
     }
 
     #[rstest::rstest]
-    #[case::all(3, Value::Null, &[("total-number", "3")], None)]
-    #[case::too_few(3, Value::Null, &[("total-number", "2")], Some(r#"total-number is "2", want "3""#))]
-    #[case::without_annotation(2, Value::Null, &[], Some(r#"total-number is null, want "2""#))]
-    #[case::below_the_minimum(1, Value::Null, &[], None)]
-    #[case::constrained(
-        3, json!({"packConstraint": {"required": "k"}}), &[("total-number", "3"), ("network-topology-spec", "{}")], None
-    )]
-    #[case::unconstrained(
-        3, Value::Null, &[("total-number", "3"), ("network-topology-spec", "{}")],
-        Some(r#"network-topology-spec is "{}", want null"#)
-    )]
+    #[case::all(3, &[("total-number", "3")], None)]
+    #[case::too_few(3, &[("total-number", "2")], Some(r#"total-number is "2", want "3""#))]
+    #[case::without_annotation(2, &[], Some(r#"total-number is null, want "2""#))]
+    #[case::below_the_minimum(1, &[], None)]
+    #[case::another_mode(3, &[("total-number", "3"), ("mode", "NonStrict")], None)]
     fn a_wrong_annotation_is_a_fault(
         #[case] pods: usize,
-        #[case] constraint: Value,
         #[case] annotations: &[(&str, &str)],
         #[case] fault: Option<&str>,
     ) {
-        assert_eq!(faults(pods, constraint, annotations), Vec::from_iter(fault));
-    }
-
-    #[test]
-    fn a_mode_other_than_the_declared_one_is_a_fault() {
-        let declared = BackendDeclaration {
-            operator: "mine v1".into(),
-            configuration: json!({"gangMode": "NonStrict"}).as_object().unwrap().clone(),
-            ..BackendDeclaration::default()
-        };
-        let target = Target::KOORDINATOR.declared_by(declared);
-        let total = ("total-number", "3");
-        let faults = |annotations: &[_]| faults_on(target, 3, Value::Null, annotations);
-        assert_eq!(faults(&[total]), [r#"mode is "Strict", want "NonStrict""#]);
-        assert!(faults(&[total, ("mode", "NonStrict")]).is_empty());
+        assert_eq!(faults(pods, annotations), Vec::from_iter(fault));
     }
 
     fn node(name: &str) -> Value {

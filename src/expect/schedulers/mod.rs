@@ -49,8 +49,6 @@ impl Resource {
 /// An existing PodGang with which its gang resources are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct CreatedGang<'a> {
-    /// The target, including the features that the operator declares.
-    pub target: Target,
     pub pod_gang: &'a Value,
     pub podgroups: &'a [(String, usize)],
     pub is_base: bool,

@@ -128,7 +128,7 @@ async fn a_declaration_has_features_and_configuration() {
     assert_eq!(target.features(), [Feature::AtomicPodGang, Feature::Kubelet], "the provider adds Kubelet");
     let reason = target.why_not(Feature::SelfHealing);
     assert_eq!(reason, "mine unknown does not declare SelfHealing on default-scheduler");
-    assert_eq!(target.configured("gangMode"), Some(&"Strict".into()));
+    assert_eq!(target.declaration().unwrap().configuration["gangMode"], "Strict");
     let additions = &target.declaration().unwrap().pod_additions;
     assert_eq!(additions[0].at, "spec.volumes[cache]");
     let operator = opened.build(&Silent).await.unwrap();
