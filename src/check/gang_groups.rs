@@ -13,7 +13,7 @@ use conformance_expect::{Gang, Group};
 use conformance_history::{Change, History, Live, is_controlled_by, list, text};
 use serde_json::Value;
 
-use super::{Shown, ensure, none, violation};
+use super::{Shown, all, ensure, none, precondition, violation};
 
 const WRONG_NUMBER_OF_GROUPS: Code = Code::new("wrong-number-of-groups");
 const WRONG_GROUP_LIST: Code = Code::new("wrong-group-list");
@@ -109,10 +109,10 @@ pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// Requires that ungated pods name their PodGroup; gated pods may name it. A PodGroup name that is too long
-/// ends in a unique suffix.
+/// Requires that the PodGroups that pods name are as in KOORD-01. A name that is too long ends in a unique
+/// suffix. KOORD-02 requires that ungated pods name their PodGroup; gated pods may name it.
 pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
-    let mut violations = Vec::new();
+    let (mut violations, mut unnamed) = (Vec::new(), Vec::new());
     for gang in gangs {
         let Some(pod_gang) = live.get("PodGang", &gang.name) else {
             return Err(violation(GANG_MISSING, format!("PodGang {} does not exist", gang.name)).into());
@@ -124,7 +124,7 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
                 |name: &str| live.get(POD_GROUP, name).is_some_and(|found| is_controlled_by(found, pod_gang));
             let loose = pods().filter(|pod| pod.gates().is_empty());
             let loose = loose.filter(|pod| !expectations.named_by(*pod).is_some_and(is_of_gang));
-            violations.extend(loose.map(|pod| {
+            unnamed.extend(loose.map(|pod| {
                 violation(
                     NAMES_NO_GROUP,
                     format!(
@@ -137,7 +137,7 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             }));
             let named: BTreeSet<_> = pods().filter_map(|pod| expectations.named_by(pod)).collect();
             let [name] = Vec::from_iter(named)[..] else {
-                none(violations)?;
+                all([none(violations), precondition("KOORD-02", none(unnamed))])?;
                 return Err(Broken::NotReached(format!(
                     "the pods of PodClique {} do not all name the same PodGroup",
                     group.clique
@@ -152,7 +152,7 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
             }));
         }
     }
-    none(violations)
+    all([none(violations), precondition("KOORD-02", none(unnamed))])
 }
 
 /// Describes a wrong PodGroup. Proposal 537 demands a controller reference to the PodGang and a label with

@@ -116,10 +116,10 @@ fn ruling_with_loose_pod(name: &str, clique: &str, change: fn(&mut Value), loose
 }
 
 #[test]
-fn a_released_pod_that_names_no_group_is_a_violation() {
+fn a_released_pod_that_names_no_group_breaks_the_precondition() {
     let with_gates = |gates: Value| ruling_with_loose_pod("g-0-g-0-a", "a", |_| {}, Some(gates));
     assert_eq!(with_gates(json!([{"name": names::GATE}])), Ok(()));
-    assert!(matches!(with_gates(json!([])), Err(Broken::Violated(_))));
+    assert!(matches!(with_gates(json!([])), Err(Broken::Precondition { clause: "KOORD-02", .. })));
 }
 
 const LONG: &str = "a-clique-whose-name-together-with-that-of-its-pod-gang-is-long";
