@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
-use conformance_contract::ruling::Ruling;
+use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::target::Target;
-use conformance_contract::violation::Code;
+use conformance_contract::violation::{Code, Violation};
 use conformance_expect::schedulers::{self, Name};
 use conformance_expect::{Gang, Group};
 use conformance_history::{Change, History, Pod, Version, owners};
@@ -34,13 +34,7 @@ pub fn created_as_specified(history: &History, set: &str, gangs: &[Gang]) -> Rul
         .filter_map(|version| {
             has_pods = true;
             let faults = faults(version.pod(), history.header.target, set, gangs);
-            (!faults.is_empty()).then(|| {
-                violation(
-                    CREATED_WITH_WRONG_FIELDS,
-                    format!("Pod {} was created with wrong fields: {}", version.name(), faults.join("; ")),
-                )
-                .shown_by("created", version)
-            })
+            (!faults.is_empty()).then(|| wrong_fields(version, &faults))
         })
         .collect();
     if !has_pods {
@@ -48,12 +42,48 @@ pub fn created_as_specified(history: &History, set: &str, gangs: &[Gang]) -> Rul
             violation(NO_POD_CREATED, format!("no pod of PodCliqueSet {set} was ever created")).into()
         );
     }
-    let late = released(history).filter_map(|version| {
+    none(violations.into_iter().chain(released_without_group(history, gangs)))
+}
+
+/// Requires that pods are created with the membership of their backend. A pod that may join its gang resource
+/// later must have the membership when it is ungated. GANG-05 covers the other fields.
+pub fn created_as_members(history: &History, gangs: &[Gang]) -> Ruling {
+    let target = history.header.target;
+    let members = created(history).filter_map(|version| {
+        let ((gang, group), index) = (gang_and_group(version.pod(), gangs)?, index(version.pod())?);
+        Some((version, membership_faults(version.pod(), target, gang, group, index)))
+    });
+    let members: Vec<_> = members.collect();
+    if members.is_empty() {
+        return Err(Broken::NotReached("no pod of a PodGang was ever created".into()));
+    }
+    let wrong = members.iter().filter(|(_, faults)| !faults.is_empty());
+    let wrong = wrong.map(|(version, faults)| wrong_fields(*version, faults));
+    none(wrong.chain(released_without_group(history, gangs)))
+}
+
+pub fn created_for_scheduler(history: &History, scheduler: &str) -> Ruling {
+    let wrong = created(history).filter(|version| version.object["spec"]["schedulerName"] != scheduler);
+    none(wrong.map(|version| {
+        let found = &version.object["spec"]["schedulerName"];
+        wrong_fields(version, &[format!("schedulerName is {found}, want {scheduler:?}")])
+    }))
+}
+
+fn wrong_fields(version: Version<'_>, faults: &[String]) -> Violation {
+    let message = format!("Pod {} was created with wrong fields: {}", version.name(), faults.join("; "));
+    violation(CREATED_WITH_WRONG_FIELDS, message).shown_by("created", version)
+}
+
+fn released_without_group<'a>(
+    history: &'a History,
+    gangs: &'a [Gang],
+) -> impl Iterator<Item = Violation> + 'a {
+    released(history).filter_map(move |version| {
         let name = late_and_missing(version.pod(), history.header.target, gangs)?;
         let message = format!("Pod {} lost its gate without naming PodGroup {name}", version.name());
         Some(violation(RELEASED_WITHOUT_GROUP, message).shown_by("gate removed", version))
-    });
-    none(violations.into_iter().chain(late))
+    })
 }
 
 fn gang_and_group<'a>(pod: Pod<'_>, gangs: &'a [Gang]) -> Option<(&'a Gang, &'a Group)> {
@@ -169,7 +199,6 @@ pub fn indexes_are_unique(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
     use conformance_expect as expect;
     use conformance_history::testing::Story;
     use serde_json::{Value, json};
@@ -295,6 +324,28 @@ mod tests {
         *pod.pointer_mut(field).unwrap() = value;
         let found = message(&Story::flat().added(pod).end()).unwrap();
         assert!(found.contains(expected), "{found}");
+    }
+
+    #[rstest::rstest]
+    #[case::as_specified("/spec/schedulerName", json!("default-scheduler"), true)]
+    #[case::second_gate("/spec/schedulingGates", json!([]), true)]
+    #[case::scheduler("/spec/schedulerName", json!("other"), true)]
+    #[case::gang("/metadata/labels/grove.io~1podgang", json!("w-0"), true)]
+    #[case::loose("/spec/schedulingGroup", Value::Null, false)]
+    fn only_the_membership_of_a_pod_counts(#[case] field: &str, #[case] value: Value, #[case] passes: bool) {
+        let mut pod = of_scaled_gang();
+        *pod.pointer_mut(field).unwrap() = value;
+        let ruling = created_as_members(&Story::flat().added(pod).end(), &gangs());
+        assert_eq!(ruling.is_ok(), passes, "{ruling:?}");
+        let without_pods = created_as_members(&Story::flat().end(), &gangs());
+        assert!(matches!(without_pods, Err(Broken::NotReached(_))));
+    }
+
+    #[test]
+    fn pods_of_another_scheduler_are_a_violation() {
+        let history = Story::flat().added(of_scaled_gang()).end();
+        assert_eq!(created_for_scheduler(&history, "default-scheduler"), Ok(()));
+        assert!(matches!(created_for_scheduler(&history, "other"), Err(Broken::Violated(_))));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! PodCliqueSet `read`, 2 + 3 pods, selects a scheduler that reads PodGangs itself. This scheduler does not
 //! run.
 
-use conformance_check::{backends, pods};
+use conformance_check::pods;
 
 use crate::kube::unmanaged_gangs;
 use crate::prelude::*;
@@ -26,7 +26,6 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(EXT_01, || {
             pods::created_as_specified(history, SET, &history.gangs(SET)?)?;
-            backends::serves(history, SET, history.header.target.backend())?;
             history.reached(RELEASED).map(drop)
         }),
         finding(EXT_04, || {

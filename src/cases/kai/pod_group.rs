@@ -101,7 +101,7 @@ fn check(history: &History) -> Vec<Finding> {
             podgrouper_skips(history)?;
             history.reached(PROCESSED).map(drop)
         }),
-        finding(KAI_03, || pods::created_as_specified(history, SET, &history.gangs(SET)?)),
+        finding(KAI_03, || pods::created_as_members(history, &history.gangs(SET)?)),
         finding(KAI_10, || {
             history.waited_for(SharedMark::Converged)?;
             let gangs = history.gangs(SET)?;

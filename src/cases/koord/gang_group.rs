@@ -26,6 +26,9 @@ fn check(history: &History) -> Vec<Finding> {
             gang_groups::named_by_pods(&end, &gangs)?;
             gangs.iter().try_for_each(|gang| gang_groups::complete(&end, &gang.name))
         }),
-        finding(KOORD_02, || pods::created_as_specified(history, SET, &history.gangs(SET)?)),
+        finding(KOORD_02, || {
+            pods::created_as_members(history, &history.gangs(SET)?)?;
+            pods::created_for_scheduler(history, history.header.target.backend())
+        }),
     ]
 }

@@ -49,7 +49,7 @@ fn check(history: &History) -> Vec<Finding> {
             gang_resources::owned(history, &end, &gangs)?;
             gang_resources::match_pod_gangs(history, &end, &gangs)
         }),
-        finding(VOL_02, || pods::created_as_specified(history, SET, &history.gangs(SET)?)),
+        finding(VOL_02, || pods::created_as_members(history, &history.gangs(SET)?)),
         finding(VOL_06, || {
             history.waited_for(SharedMark::Converged)?;
             gang_resources::were_created(history, &history.gangs(SET)?)?;
