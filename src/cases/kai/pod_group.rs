@@ -91,9 +91,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(KAI_01, || {
             history.waited_for(SharedMark::Converged)?;
-            let (end, gangs) = (history.end(), history.gangs(SET)?);
-            gang_resources::owned(history, &end, &gangs)?;
-            gang_resources::match_pod_gangs(history, &end, &gangs)?;
+            gang_resources::match_pod_gangs(history, &history.end(), &history.gangs(SET)?)?;
             history.reached(PROCESSED).map(drop)
         }),
         finding(KAI_02, || {

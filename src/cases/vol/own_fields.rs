@@ -45,9 +45,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(VOL_01, || {
             history.waited_for(SharedMark::Converged)?;
-            let (end, gangs) = (history.end(), history.gangs(SET)?);
-            gang_resources::owned(history, &end, &gangs)?;
-            gang_resources::match_pod_gangs(history, &end, &gangs)
+            gang_resources::match_pod_gangs(history, &history.end(), &history.gangs(SET)?)
         }),
         finding(VOL_02, || pods::created_as_members(history, &history.gangs(SET)?)),
         finding(VOL_06, || {
