@@ -18,11 +18,11 @@ const KEY: &str = "kai.scheduler/node-pool";
 const POOL: &str = "pool-a";
 
 const NEW: &[Attempt] = &[
-    refused("different node pools on two cliques", &["node-pool"], |pcs| {
+    refused("different node pools on two cliques", &[], |pcs| {
         set_pool(clique(pcs, 0), POOL);
         set_pool(clique(pcs, 1), "pool-b");
     }),
-    refused("different node pools on a clique and on the PodCliqueSet", &["node-pool"], |pcs| {
+    refused("different node pools on a clique and on the PodCliqueSet", &[], |pcs| {
         set_pool(&mut pcs["metadata"], POOL);
         set_pool(clique(pcs, 1), "pool-b");
     }),
@@ -39,9 +39,8 @@ const LIVE: [Named; 2] = [
     ("pool-of-a-clique", |pcs| set_pool(clique(pcs, 1), POOL)),
 ];
 
-const MOVED: &[Attempt] = &[refused("node pool of a live gang changed", &["node-pool"], |pcs| {
-    set_pool(&mut pcs["metadata"], "pool-b")
-})];
+const MOVED: &[Attempt] =
+    &[refused("node pool of a live gang changed", &[], |pcs| set_pool(&mut pcs["metadata"], "pool-b"))];
 
 fn set_pool(holder: &mut Value, pool: &str) {
     holder["labels"][KEY] = pool.into();
@@ -59,7 +58,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.extend(test.submit_value(pcs).await?);
     }
     let target = test.target;
-    test.until("the PodGroups and pods", REACTION, |live| {
+    test.until(Awaited::demanded_by(GANG_08, "the PodGroups and pods"), REACTION, |live| {
         let has_all = |gang: &Gang| {
             gang_resource(target, live, gang, POD_GROUP).is_some() && pods(live, gang).count() == size(gang)
         };
@@ -81,9 +80,12 @@ fn size(gang: &Gang) -> usize {
 fn pooled(live: &Live, gang: &Gang) -> Ruling {
     let group = gang_resource(Target::KAI, live, gang, POD_GROUP);
     let pods: Vec<_> = pods(live, gang).collect();
-    ensure(group.is_some() && pods.len() == size(gang), || {
-        violation(OTHER_POOL, format!("PodGang {}: its PodGroup or one of its pods is missing", gang.name))
-    })?;
+    if group.is_none() || pods.len() != size(gang) {
+        let name = &gang.name;
+        return Err(Broken::NotReached(format!(
+            "PodGang {name}: its PodGroup or one of its pods is missing"
+        )));
+    }
     none(group.into_iter().chain(pods.iter().map(|pod| pod.0)).filter_map(|found| {
         let pool = &found["metadata"]["labels"][KEY];
         (pool != POOL).then(|| {
@@ -126,7 +128,6 @@ mod tests {
         |objects: &mut Vec<Value>| objects[1]["metadata"]["labels"][KEY] = Value::Null,
         &["other-node-pool"]
     )]
-    #[case::pod_missing(|objects: &mut Vec<Value>| drop(objects.pop()), &["other-node-pool"])]
     fn the_pod_group_and_pods_are_in_the_node_pool(
         #[case] edit: fn(&mut Vec<Value>),
         #[case] wanted: &[&str],
@@ -142,6 +143,9 @@ mod tests {
         let mut objects = vec![object(POD_GROUP, "w-0"), pod("w-0-router"), pod("w-0-worker")];
         objects.iter_mut().for_each(|object| set_pool(&mut object["metadata"], POOL));
         edit(&mut objects);
+        let without_a_pod = Story::on(Target::KAI).all_added(objects[..2].to_vec()).end().end();
+        let undecided = pooled(&without_a_pod, &named_gangs(&pcs)[0]);
+        assert!(matches!(undecided, Err(Broken::NotReached(_))), "{undecided:?}");
         let live = Story::on(Target::KAI).all_added(objects).end().end();
         assert_eq!(codes(pooled(&live, &named_gangs(&pcs)[0])), wanted);
     }

@@ -83,7 +83,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.extend(test.submit_value(pcs).await?);
     }
     let target = test.target;
-    test.until("the PodGroups", REACTION, |live| {
+    test.until(Awaited::demanded_by(GANG_08, "the PodGroups"), REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
@@ -99,7 +99,8 @@ fn resolved(history: &History) -> Ruling {
 }
 
 fn queued(live: &Live, gang: &Gang) -> Ruling {
-    let found = gang_resource(Target::KAI, live, gang, POD_GROUP).unwrap_or(&Value::Null);
+    let found = gang_resource(Target::KAI, live, gang, POD_GROUP)
+        .ok_or_else(|| Broken::NotReached(format!("PodGang {} has no PodGroup", gang.name)))?;
     ensure(found["spec"]["queue"] == "one", || {
         let message =
             format!("PodGroup of PodGang {}: queue is {}, want \"one\"", gang.name, found["spec"]["queue"]);
@@ -135,6 +136,7 @@ mod tests {
         assert_eq!(ruling(json!("one")), Ok(()));
         assert!(ruling(json!("two")).is_err());
         assert!(ruling(Value::Null).is_err());
-        assert!(queued(&Live::default(), &Gang::named_only("s-0")).is_err());
+        let missing = queued(&Live::default(), &Gang::named_only("s-0"));
+        assert!(matches!(missing, Err(Broken::NotReached(_))), "{missing:?}");
     }
 }

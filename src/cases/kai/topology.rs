@@ -15,7 +15,6 @@ use conformance_history::list;
 
 use crate::prelude::*;
 
-const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
 const WRONG_TOPOLOGY_CONSTRAINT: Code = Code::new("wrong-topology-constraint");
 const CHANGED_IN_PLACE: Code = Code::new("changed-in-place");
 const TOPOLOGY_NOT_AS_BOUND: Code = Code::new("topology-differs-from-binding");
@@ -49,10 +48,8 @@ const WANTED: [(Place, Option<&str>, Option<&str>); 5] = [
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     let pods: usize = gangs.iter().map(Gang::pods).sum();
-    test.until("the PodGroup and the pods of PodCliqueSet tree", REACTION, |live| {
-        pod_group(live).is_some() && live.pods().count() == pods
-    })
-    .await?;
+    let created = Awaited::demanded_by(GANG_08, "the PodGroup and the pods of PodCliqueSet tree");
+    test.until(created, REACTION, |live| pod_group(live).is_some() && live.pods().count() == pods).await?;
 
     let name = test.namespace.clone();
     test.create(BINDING, &binding(&name, &LEVELS[..2])).await?;
@@ -90,7 +87,7 @@ fn pod_group(live: &Live) -> Option<&Value> {
 
 fn constrained(live: &Live) -> Ruling {
     let Some(found) = pod_group(live) else {
-        return Err(violation(GANG_RESOURCE_MISSING, "no PodGroup exists").into());
+        return Err(Broken::NotReached("no PodGroup exists".into()));
     };
     let subgroup = |name: &str| list(&found["spec"]["subGroups"]).iter().find(|of| of["name"] == name);
     let leaf_of = |podgroup: &'static str| subgroup(kai::leaf(live, podgroup));
