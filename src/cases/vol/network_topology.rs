@@ -38,11 +38,13 @@ const ATTEMPTS: &[Attempt] = &[
         group(pcs, 0)["topologyConstraint"] = required("rack");
         clique(pcs, 0)["topologyConstraint"] = required("host");
     }),
-    admitted("two levels", |pcs| {
-        template(pcs)["topologyConstraint"] = required("block");
-        clique(pcs, 0)["topologyConstraint"] = required("rack");
-    }),
 ];
+
+/// Without this admission, which ADM-09 requires, the refusals prove nothing.
+const TWO_LEVELS: &[Attempt] = &[admitted("two levels", |pcs| {
+    template(pcs)["topologyConstraint"] = required("block");
+    clique(pcs, 0)["topologyConstraint"] = required("rack");
+})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut gangs = Vec::new();
@@ -50,10 +52,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.extend(test.submit(name).await?);
     }
     if !test.target.declares(TopologyPerGroup) {
-        test.attempt_creates(&test.manifest("grouped")?, ATTEMPTS).await?;
+        test.attempt_creates(&test.manifest("grouped")?, &[ATTEMPTS, TWO_LEVELS].concat()).await?;
     }
     let target = test.target;
-    test.until("the PodGroups", REACTION, |live| {
+    test.until(Awaited::demanded_by(GANG_08, "the PodGroups"), REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await
@@ -97,7 +99,8 @@ fn has_constraints(
     whole: Option<&str>,
     part: Option<&str>,
 ) -> Ruling {
-    let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP).unwrap_or(&Value::Null);
+    let found = gang_resource(Target::VOLCANO, live, gang, POD_GROUP)
+        .ok_or_else(|| Broken::NotReached(format!("PodGang {} has no PodGroup", gang.name)))?;
     let spec = &found["spec"];
     let policy = |name: &str| {
         let policies = spec["subGroupPolicy"].as_array().into_iter().flatten();
@@ -142,17 +145,19 @@ fn check(history: &History) -> Vec<Finding> {
             if history.header.target.declares(TopologyPerGroup) {
                 return Err(Broken::NotAsked("the operator declares TopologyPerGroup".into()));
             }
-            answers(history, ATTEMPTS)
+            all([answers(history, ATTEMPTS), precondition(ADM_09, answers(history, TWO_LEVELS))])
         }),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use conformance_check::codes;
     use conformance_history::testing::{Story, object};
     use serde_json::json;
+
+    use super::*;
+    use crate::answered::{Override, answered};
 
     fn ruling(whole: Value, a: Value) -> Ruling {
         let mut found = object(POD_GROUP, "both-0");
@@ -165,6 +170,18 @@ mod tests {
         let live = Story::on(Target::VOLCANO).added(found).end().end();
         let gang = Gang { set: "both".into(), ..Gang::named_only("both-0") };
         has_constraints(&live, &gang, &[(RACK, &rack), (BLOCK, &block)], Some(BLOCK), Some(RACK))
+    }
+
+    #[test]
+    fn an_admitted_level_is_a_violation_and_refused_levels_break_the_precondition() {
+        let asked = [ATTEMPTS, TWO_LEVELS].concat();
+        let ruling = |overrides: &[Override<'_>]| {
+            check(&answered(Story::on(Target::VOLCANO), &asked, overrides).end()).remove(1).ruling
+        };
+        assert_eq!(ruling(&[]), Ok(()));
+        assert!(matches!(ruling(&[(ATTEMPTS[0].title, 201, "")]), Err(Broken::Violated(_))));
+        let refused = ruling(&[(TWO_LEVELS[0].title, 422, "")]);
+        assert!(matches!(refused, Err(Broken::Precondition { clause: ADM_09, .. })), "{refused:?}");
     }
 
     #[test]
