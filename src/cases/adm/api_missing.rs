@@ -29,7 +29,8 @@ const TOPOLOGY_GATE: &str = "TopologyAwareWorkloadScheduling";
 /// The API server cannot enable this gate without [`TOPOLOGY_GATE`].
 const COMPOSITE_GATE: &str = "CompositePodGroup";
 
-const WITHOUT_API: &[Attempt] = &[refused("a gang without the API", &[API], |_| {})];
+const WITHOUT_API: &[Attempt] =
+    &[refused("a gang without the API", &["scheduling.k8s.io|Workload API"], |_| {})];
 const OTHER: &str = "other";
 const OTHER_BACKEND: &[Attempt] = &[admitted("a PodCliqueSet of another backend without the API", |pcs| {
     pcs["metadata"]["name"] = OTHER.into()
@@ -168,7 +169,9 @@ fn check(history: &History) -> Vec<Finding> {
             let target = history.header.target;
             answers(history, WITHOUT_API)?;
             answers(history, &wanted(without_topology(target), Wanted::Admitted))?;
-            answers(history, declared(target, WITH_ALL))?;
+            let (gang, constraint) = declared(target, WITH_ALL).split_at(1);
+            answers(history, gang)?;
+            precondition(ADM_09, answers(history, constraint))?;
             admission::one_process(history)
         }),
         finding(KUBE_16, || {

@@ -13,8 +13,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::ReferenceController])
         .isolation(Isolation::Dedicated);
 
-const BROUGHT: &[Attempt] =
-    &[refused("a scheduling group without gangScheduling", &["schedulingGroup"], |_| {})];
+const BROUGHT: &[Attempt] = &[refused("a scheduling group without gangScheduling", &[], |_| {})];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     restored(test, |test| Box::pin(without_gangs(test))).await
@@ -34,8 +33,7 @@ fn check(history: &History) -> Vec<Finding> {
             let (until, _) = history.reached(SharedMark::Restored)?;
             let without_gangs = history.upto(until);
             unmanaged_gangs::pods_are_in(&without_gangs, None)?;
-            unmanaged_gangs::no_gang_resources(&without_gangs, &[])?;
-            binding::whole(&without_gangs.end(), &without_gangs.units("loose")?)
+            unmanaged_gangs::no_gang_resources(&without_gangs, &[])
         }),
         finding(KUBE_21, || answers(history, BROUGHT)),
     ]
