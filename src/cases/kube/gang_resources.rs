@@ -39,6 +39,11 @@ fn check(history: &History) -> Vec<Finding> {
         if history.header.target.acts_on_any_pod_gang() {
             gangs.push(Gang::named_only(LONG));
         }
-        gang_resources::match_pod_gangs(history, &history.end(), &gangs)
+        let matched = gang_resources::match_pod_gangs(history, &history.end(), &gangs);
+        // KUBE-01 is about PodGroup scope.
+        match history.header.target.scope() {
+            Some("PodGang") => precondition(KUBE_08, matched),
+            _ => matched,
+        }
     })]
 }
