@@ -2,6 +2,7 @@
 //! as off. The PodCliqueSet has one clique, so that either gang scope honours a topology constraint.
 
 use conformance_driver::admission_attempts::{required, template};
+use conformance_facts::attempts::Wanted;
 use conformance_install::cluster_spec::ControllerSpec;
 
 use crate::prelude::*;
@@ -59,6 +60,9 @@ async fn declare(test: &mut TestContext) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(KUBE_17, || {
-        declared(history.header.target).iter().try_for_each(|(_, attempts)| answers(history, attempts))
+        let attempts = declared(history.header.target).iter().flat_map(|(_, attempts)| *attempts);
+        let (valid, broken): (Vec<_>, Vec<_>) =
+            attempts.copied().partition(|attempt| attempt.wanted == Wanted::Admitted);
+        all([answers(history, &broken), precondition(ADM_04, answers(history, &valid))])
     })]
 }

@@ -88,7 +88,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     let refused = |attempts| refused_since_1_37(attempts, history.header.target);
     vec![
-        finding(KUBE_22, || answers(history, &[UNIFORM, &refused(MIXED)].concat())),
+        finding(KUBE_22, || {
+            all([answers(history, &refused(MIXED)), precondition(ADM_04, answers(history, UNIFORM))])
+        }),
         finding(KUBE_23, || answers(history, &refused(SYSTEM))),
     ]
 }
