@@ -43,7 +43,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         .look(|live| live.pods().find(is_member).map(|pod| (pod.name().to_owned(), pod.uid().to_owned())));
     let (lost, uid) = member.unwrap_or_default();
     test.force_delete_pod(&lost).await?;
-    test.until(&format!("Pod {lost} replaced"), limits::SCHEDULING, |live| {
+    let replaced = Awaited::demanded_by(AON_11, format!("Pod {lost} replaced"));
+    test.until(replaced, limits::SCHEDULING, |live| {
         live.pods().all(|pod| pod.uid() != uid) && live.bound() == 6
     })
     .await?;
@@ -72,26 +73,17 @@ fn check(history: &History) -> Vec<Finding> {
                 {
                     excess_pods::released_into_the_domain(history, &only(gang, cliques), key)?;
                 }
-                placement::gang_in_one_domain(history, &gang.name, BLOCK)?;
+                precondition(TOPO_01, placement::gang_in_one_domain(history, &gang.name, BLOCK))?;
             }
-            placement::replicas_in_one_domain(history, &gangs, RACK)?;
-            placement::clique_in_one_domain(history, PREFILL, HOST)?;
             let (no_room, _) = history.reached(NO_ROOM)?;
-            binding::never(history, &history.units(SET)?, Some(no_room))
+            precondition(TOPO_02, binding::never(history, &history.units(SET)?, Some(no_room)))
         }),
         finding(KUBE_20, || {
             let gangs = history.gangs(SET)?;
             for gang in &gangs {
                 excess_pods::members_have_the_lowest_indexes(history, gang)?;
             }
-            let (since, mark) = history.reached(SharedMark::PodLost)?;
-            let lost = mark.detail["name"].as_str().unwrap_or_default();
-            let (replaced, _) = history.reached(REPLACED)?;
-            let until = history.upto(replaced);
-            binding::replaced(&until, since, lost)?;
-            binding::others_untouched(&until, since, &[lost])?;
-            binding::all(&until.end(), &gangs)?;
-
+            history.reached(REPLACED)?;
             let end = history.end();
             precondition(KUBE_10, gang_resources::match_pod_gangs(history, &end, &gangs))?;
             history.reached(SCALED_IN)?;
