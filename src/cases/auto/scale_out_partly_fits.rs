@@ -40,9 +40,8 @@ fn check(history: &History) -> Vec<Finding> {
             let scaled_gangs: Vec<&Gang> = wanted.iter().filter(|gang| !gang.is_base).collect();
             let units: Vec<_> = scaled_gangs.iter().map(|gang| gang.units(history.header.target)).collect();
             all([
-                gangs::scaled(&until, &until.end(), &wanted),
+                precondition(GANG_03, gangs::scaled(&until, &until.end(), &wanted)),
                 binding::some_whole_others_never(&until, &units, 2, None),
-                binding::others_untouched(&until, scaled, &[]),
             ])
         })
     })]

@@ -89,8 +89,7 @@ fn check(history: &History) -> Vec<Finding> {
                 gangs::no_minimum_grows(&until, &all, scaled)?;
                 let live = until.end();
                 binding::exactly(&live, CLIQUE, 4)?;
-                gangs::base(&live, SET, &all)?;
-                gang_resources::match_pod_gangs(&until, &live, &all)
+                precondition(GANG_10, gang_resources::match_pod_gangs(&until, &live, &all))
             })
         }),
         finding(AUTO_07, || {
