@@ -67,7 +67,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(ADM_25, || answers(history, OVERWRITTEN)),
         finding(GANG_16, || {
-            answers(history, &[LABELLED.words_only()])?;
+            precondition(ADM_25, answers(history, &[LABELLED.words_only()]))?;
             if history.marks(SUBMITTED).next().is_none() {
                 return Err(Broken::NotAsked("admission rejects Grove's labels in a template".into()));
             }
@@ -122,6 +122,13 @@ mod tests {
         let [_, fidelity] = found(story.added(pod));
         let wanted: &[&str] = if kept { &[] } else { &["template-lost"] };
         assert_eq!(codes(fidelity), wanted);
+    }
+
+    #[test]
+    fn a_webhook_that_fails_breaks_the_precondition() {
+        let all = [OVERWRITTEN, &[LABELLED]].concat();
+        let [_, fidelity] = found(answered(Story::flat(), &all, &[(LABELLED.title, 500, "panic")]));
+        assert!(matches!(fidelity, Err(Broken::Precondition { clause: ADM_25, .. })), "{fidelity:?}");
     }
 
     #[test]
