@@ -48,7 +48,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         gangs.extend(test.submit_value(by_domain).await?);
     }
     let target = test.target;
-    test.until("the PodGroups of the other PodCliqueSets", REACTION, |live| {
+    let created = Awaited::demanded_by(GANG_08, "the PodGroups of the other PodCliqueSets");
+    test.until(created, REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await?;
@@ -74,7 +75,8 @@ fn sets() -> impl Iterator<Item = (String, &'static str)> {
 }
 
 fn has_layer(live: &Live, gang: &Gang, layer: &str) -> Ruling {
-    let found = gang_resource(Target::KOORDINATOR, live, gang, POD_GROUP).unwrap_or(&Value::Null);
+    let found = gang_resource(Target::KOORDINATOR, live, gang, POD_GROUP)
+        .ok_or_else(|| Broken::NotReached(format!("PodGang {} has no PodGroup", gang.name)))?;
     let annotation = annotation(found, "network-topology-spec");
     let spec: Value = serde_json::from_str(annotation.as_str().unwrap_or_default()).unwrap_or_default();
     let gathers = |layer: &str| json!({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]});

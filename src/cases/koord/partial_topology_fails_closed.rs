@@ -20,15 +20,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.create("PodGang", &test.manifest(name)?).await?;
     }
     test.until_warned(&Gang::named_only(GROUPED), CONFIG).await?;
-    test.until("the PodGroups of the PodGang without topology", REACTION, |live| {
-        gang_groups::complete(live, PLAIN).is_ok()
-    })
-    .await
+    let created = Awaited::demanded_by(KOORD_01, "the PodGroups of the PodGang without topology");
+    test.until(created, REACTION, |live| gang_groups::complete(live, PLAIN).is_ok()).await
 }
 
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(KOORD_05, || {
         failed_closed(history, &Gang::named_only(GROUPED), CONFIG)?;
-        gang_groups::complete(&history.end(), PLAIN)
+        // Without these PodGroups, the operator may not have processed the other PodGang yet.
+        precondition(KOORD_01, gang_groups::complete(&history.end(), PLAIN))
     })]
 }

@@ -34,7 +34,8 @@ async fn while_undeclared(test: &mut TestContext) -> Result<(), Stop> {
         test.until_warned(&gang, LAYER).await?;
     }
     let (gangs, target) = (test.submit("anywhere").await?, test.target);
-    test.until("the PodGroup of PodCliqueSet anywhere", REACTION, |live| {
+    let created = Awaited::demanded_by(GANG_08, "the PodGroup of PodCliqueSet anywhere");
+    test.until(created, REACTION, |live| {
         gangs.iter().all(|gang| gang_resource(target, live, gang, POD_GROUP).is_some())
     })
     .await
