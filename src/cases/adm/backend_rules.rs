@@ -98,7 +98,8 @@ mod tests {
     #[case::named(422, "nobodys-scheduler is not enabled", true)]
     #[case::not_named(403, "no backend", true)]
     #[case::ruled(422, "spec.template.podCliqueScalingGroups[0].topologyConstraint: Forbidden", false)]
-    #[case::admitted(201, "", false)]
+    #[case::admitted_despite_the_scheduler(201, "", true)]
+    #[case::a_panic(500, "panic", false)]
     fn no_rule_applies_for_an_unknown_scheduler(#[case] code: u16, #[case] says: &str, #[case] passes: bool) {
         let title = "the same rule on a PodCliqueSet of a scheduler that is not enabled";
         assert_eq!(ruling(Target::KUBE_POD_GROUP, &[(title, code, says)]).is_ok(), passes);

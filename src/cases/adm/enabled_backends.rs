@@ -33,7 +33,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let outside = test.manifest_for(other, SET)?;
     test.attempt_creates(&outside, ENABLED).await?;
     for gang in expect::gangs(&outside) {
-        test.until("the PodGang and pods of the enabled backend created", REACTION, |live| {
+        let created = Awaited::demanded_by(ADM_14, "the PodGang and pods of the enabled backend created");
+        test.until(created, REACTION, |live| {
             let of_gang =
                 |pod: &Pod<'_>| gang.groups.iter().any(|group| pod.pod_clique() == Some(&group.clique));
             gang.find(live).is_some() && live.pods().filter(of_gang).count() == gang.pods()

@@ -41,6 +41,7 @@ pub(crate) static FLAT: Backend = Backend {
                     of_a_group(pcs);
                     on(pcs, "nobodys-scheduler");
                 })
+                .words_only()
                 .silent_about(&[RULE]),
                 // Volcano's rules: a queue name is a DNS label, and cliques agree with the PodCliqueSet.
                 admitted("another backend's rules on a default-scheduler PodCliqueSet", |pcs| {
@@ -97,6 +98,7 @@ pub(crate) static TREE: Backend = Backend {
                     on(pcs, "nobodys-scheduler");
                 },
             )
+            .words_only()
             .silent_about(&[RULE])],
             elsewhere: ELSEWHERE,
             targets_without: WITHOUT_LIMIT,
