@@ -84,8 +84,8 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(KAI_07, || {
         history.reached(GROUPED)?;
         let gangs = history.gangs(SET)?;
-        gang_resources::match_pod_gangs(history, &history.end(), &gangs)?;
-        only_expected_pod_groups(history, &gangs)
+        let matched = gang_resources::match_pod_gangs(history, &history.end(), &gangs);
+        all([only_expected_pod_groups(history, &gangs), precondition(GANG_08, matched)])
     })]
 }
 
