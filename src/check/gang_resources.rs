@@ -199,10 +199,10 @@ pub fn warning_reported(history: &History, since: usize, pod_gang: &str, set: &s
     })
 }
 
-/// Requires that PodGangs and gang resources have the priority class. If the API server drops the field from
-/// gang resources (`kept` is false), only PodGangs must have it.
+/// Requires that PodGangs and gang resources, which must exist (GANG-08), have the priority class. If the API
+/// server drops the field from gang resources (`kept` is false), only PodGangs must have it.
 pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
-    exist(history, live, gangs)?;
+    precondition("GANG-08", exist(history, live, gangs))?;
     with_priority(history, live, gangs, class, kept)
 }
 

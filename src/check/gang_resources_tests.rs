@@ -282,7 +282,9 @@ fn objects_without_the_priority_class_are_violations() {
     all[0]["spec"]["priorityClassName"] = Value::Null;
     assert_eq!(lacking(&all, true), 1);
     all[0]["spec"]["priorityClassName"] = json!("high");
-    assert_eq!(lacking(&all[..1], true), 3, "the gang resources do not exist");
+    let pod_gang_only = Story::flat().added(all[0].clone()).end();
+    let missing = have_priority(&pod_gang_only, &pod_gang_only.end(), &gangs(), "high", true);
+    assert!(matches!(missing, Err(Broken::Precondition { clause: "GANG-08", .. })), "{missing:?}");
 }
 
 #[test]
