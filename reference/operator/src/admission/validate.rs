@@ -30,15 +30,32 @@ pub async fn validate_update(
     if new.metadata.deletion_timestamp.is_some() || is_unchanged_for_all_rules(old, new) {
         return Ok(Validation::default());
     }
-    let mut findings = keep_new(own_rules(new), &own_rules(old));
+    let stored = in_order_of(new, old);
+    let mut findings = keep_new(own_rules(new), &own_rules(&stored));
     findings.errors.extend(immutability::check(old, new));
     findings.warnings.extend(topology_change::deprecations(new));
     findings.warnings.extend(autoscaling::warnings(old, new));
     if findings.admits() && topology_change::is_repair(old, new) {
         findings.extend(topology::check(new, cluster.bindings.as_ref()).await?);
     }
-    findings.extend(scheduler::check(new, Some(old), &cluster.registry).await);
+    findings.extend(scheduler::check(new, Some(&stored), &cluster.registry).await);
     Ok(findings)
+}
+
+/// Returns the stored object with its cliques and scaling groups in the order of the update. An update may
+/// reorder them, and the paths and messages of findings depend on the order.
+fn in_order_of(new: &PodCliqueSet, old: &PodCliqueSet) -> PodCliqueSet {
+    let mut stored = old.clone();
+    let (before, after) = (&mut stored.spec.template, &new.spec.template);
+    before.cliques.sort_by_key(|clique| {
+        let place = after.cliques.iter().position(|found| found.name == clique.name);
+        place.unwrap_or(usize::MAX)
+    });
+    before.pod_clique_scaling_groups.sort_by_key(|group| {
+        let place = after.pod_clique_scaling_groups.iter().position(|found| found.name == group.name);
+        place.unwrap_or(usize::MAX)
+    });
+    stored
 }
 
 fn is_unchanged_for_all_rules(old: &PodCliqueSet, new: &PodCliqueSet) -> bool {
@@ -167,6 +184,26 @@ mod tests {
             (on_volcano(std::slice::from_ref(&closed)), on_volcano(&[closed.clone(), (pointer, value)]));
         assert!(!create(&old).await.admits());
         assert_eq!(update(&old, &new).await, Validation::default());
+    }
+
+    #[tokio::test]
+    async fn a_stored_error_does_not_block_an_edit_that_reorders_cliques() {
+        fn rules(pcs: &PodCliqueSet, _: Option<&PodCliqueSet>) -> Validation {
+            let index = pcs.spec.template.cliques.iter().position(|clique| clique.name == "c");
+            let error = index.map(|index| FieldError::invalid(format!("cliques[{index}]"), "has a priority"));
+            Validation { errors: error.into_iter().collect(), warnings: Vec::new() }
+        }
+        let state = cluster(vec![FakeBackend { rules, ..FakeBackend::ready("default-scheduler") }]);
+        let policy = ("/spec/template/cliques/2/spec/podSpec/preemptionPolicy", json!("Never"));
+        let old = pcs(&[policy]);
+        let mut new = old.clone();
+        new.spec.template.cliques.reverse();
+        assert_eq!(validate_create(&old, &state).await.unwrap().errors.len(), 2);
+        assert_eq!(validate_update(&old, &new, &state).await.unwrap(), Validation::default());
+        new.spec.template.cliques[1].spec.pod_spec = old.spec.template.cliques[2].spec.pod_spec.clone();
+        let added = validate_update(&old, &new, &state).await.unwrap().errors;
+        assert_eq!(added[0].path, "spec.template.cliques[1].spec.podSpec.preemptionPolicy");
+        assert_eq!(added.len(), 1);
     }
 
     /// An operator that supports the feature may have stored the object.
