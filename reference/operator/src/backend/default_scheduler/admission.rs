@@ -47,7 +47,7 @@ pub(super) fn validate(
                     scope.as_str()
                 ));
             }
-            chosen
+            Some(chosen)
         }
         // Never substitute another scope for the requested one, and never guess the API server's answer.
         Err(reason) if old.is_none() => {
@@ -55,14 +55,16 @@ pub(super) fn validate(
             findings.errors.push(FieldError::forbidden("spec", message));
             return findings;
         }
-        Err(_) => GangScope::Tree,
+        // No limit of an unknown scope refuses an update.
+        Err(_) => None,
     };
     match scope {
-        GangScope::PodGroup => podgroup_limit(&pcs.spec.template, &mut findings),
-        GangScope::PodGang => {}
-        GangScope::Tree => tree_limit(&pcs.spec.template, &mut findings),
+        Some(GangScope::PodGroup) => podgroup_limit(&pcs.spec.template, &mut findings),
+        Some(GangScope::Tree) => tree_limit(&pcs.spec.template, &mut findings),
+        Some(GangScope::PodGang) | None => {}
     }
-    topology(&pcs.spec.template, scope, old.is_none().then_some(support), &mut findings);
+    let (scope, support) = (scope.unwrap_or(GangScope::Tree), old.is_none().then_some(support));
+    topology(&pcs.spec.template, scope, support, &mut findings);
     findings
 }
 

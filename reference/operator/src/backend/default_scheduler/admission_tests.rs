@@ -288,6 +288,21 @@ fn metadata_edits_are_admitted_for_an_invalid_spec() {
     assert!(validate(&gangs_on(GangScope::PodGroup), &edited, Some(&nine), &supported()).admits());
 }
 
+#[rstest::rstest]
+#[case::about_trees(Ok(Version::V1Alpha2))]
+#[case::about_gangs(Err("timed out".into()))]
+fn an_update_is_admitted_while_the_api_server_does_not_answer(#[case] gangs: Result<Version, String>) {
+    let nine = pcs(json!({"cliques": (0..9).map(|i| clique(&format!("c{i}"))).collect::<Vec<_>>()}));
+    let mut scaled = nine.clone();
+    scaled.spec.replicas = 2;
+    let config = gangs_on(GangScope::PodGang);
+    let composite = Err(Unavailable::Unknown("timed out".into()));
+    let unknown = Support { gangs, composite, ..supported() };
+    assert!(validate(&config, &nine, None, &supported()).admits());
+    assert!(!validate(&config, &nine, None, &unknown).admits());
+    assert_eq!(validate(&config, &scaled, Some(&nine), &unknown), Validation::default());
+}
+
 #[test]
 fn a_tree_admits_nested_constraints() {
     let template = json!({
