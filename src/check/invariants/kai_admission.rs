@@ -1,5 +1,6 @@
-//! The rules of KAI's admission webhook (KAI-11), because the suite does not run the webhook. Source: KAI
-//! v0.17.0, `pkg/apis/scheduling/v2alpha2`. Conditions for which the webhook only warns are no rules.
+//! The rules of KAI's PodGroup CRD and admission webhook (KAI-11), because the suite does not run the webhook,
+//! and the installed CRD may be of another release. Source: KAI v0.17.0, `pkg/apis/scheduling/v2alpha2`. Its CRD
+//! has no CEL rules. Conditions for which the webhook only warns are no rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ pub(super) fn admits(course: &Course<'_>) -> Ruling {
     none(written.filter(|version| version.change != Change::Deleted).filter_map(|version| {
         let is_new = seen.insert(version.uid());
         let rule = refusal(&version.object["spec"], is_new)?;
-        let message = format!("KAI's webhook would refuse PodGroup {}: {}", version.name(), rule);
+        let message = format!("KAI's admission would refuse PodGroup {}: {}", version.name(), rule);
         Some(violation(REFUSED, message).shown_by("observed", *version))
     }))
 }
@@ -72,7 +73,22 @@ impl<'a> Tree<'a> {
 /// for a violation.
 type Rule = (&'static str, bool, &'static str, fn(&Tree<'_>) -> bool);
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 14] = [
+    ("a field has another type than in the CRD", false, "podgroup_types.go:34", |tree| {
+        !has_types(&SPEC, tree.spec)
+            || !has_types(&TOPOLOGY, &tree.spec["topologyConstraint"])
+            || tree.any(|group| {
+                !has_types(&SUBGROUP, group) || !has_types(&TOPOLOGY, &group["topologyConstraint"])
+            })
+    }),
+    ("its minMember is below 1", false, "podgroup_types.go:40", |tree| is_below(1, &tree.spec["minMember"])),
+    ("a minimum of a subgroup is negative", false, "podgroup_types.go:158", |tree| {
+        tree.any(|group| is_below(0, &group["minMember"]) || is_below(0, &group["minSubGroup"]))
+    }),
+    ("its preemptibility is unknown", false, "podgroup_types.go:101", |tree| {
+        let preemptibility = &tree.spec["preemptibility"];
+        !preemptibility.is_null() && !["preemptible", "non-preemptible"].contains(&text(preemptibility))
+    }),
     ("it has minMember and minSubGroup", false, "podgroup_webhook.go:103", |tree| {
         has_both_minimums(tree.spec)
     }),
@@ -100,9 +116,56 @@ const RULES: [Rule; 10] = [
         tree.any(|group| !tree.is_leaf(group) && !group["minMember"].is_null())
     }),
     ("its minSubGroup is below 1", false, "podgroup_webhook.go:116", |tree| {
-        tree.spec["minSubGroup"].as_i64().is_some_and(|least| least < 1)
+        is_below(1, &tree.spec["minSubGroup"])
     }),
 ];
+
+type Is = fn(&Value) -> bool;
+
+const SPEC: [(&str, Is); 11] = [
+    ("markUnschedulable", Value::is_boolean),
+    ("minMember", is_int32),
+    ("minSubGroup", is_int32),
+    ("preemptibility", Value::is_string),
+    ("preemptionDelay", Value::is_string),
+    ("priorityClassName", Value::is_string),
+    ("queue", Value::is_string),
+    ("schedulingBackoff", is_int32),
+    ("stalenessGracePeriod", Value::is_string),
+    ("subGroups", is_list_of_objects),
+    ("topologyConstraint", Value::is_object),
+];
+
+const SUBGROUP: [(&str, Is); 5] = [
+    ("minMember", is_int32),
+    ("minSubGroup", is_int32),
+    ("name", Value::is_string),
+    ("parent", Value::is_string),
+    ("topologyConstraint", Value::is_object),
+];
+
+const TOPOLOGY: [(&str, Is); 3] = [
+    ("preferredTopologyLevel", Value::is_string),
+    ("requiredTopologyLevel", Value::is_string),
+    ("topology", Value::is_string),
+];
+
+/// Whether each existing field has its type. The CRD permits no null.
+fn has_types(types: &[(&str, Is)], of: &Value) -> bool {
+    types.iter().all(|(field, is)| of.get(field).is_none_or(is))
+}
+
+fn is_int32(value: &Value) -> bool {
+    value.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+fn is_list_of_objects(value: &Value) -> bool {
+    value.as_array().is_some_and(|all| all.iter().all(Value::is_object))
+}
+
+fn is_below(least: i64, value: &Value) -> bool {
+    value.as_i64().is_some_and(|value| value < least)
+}
 
 fn refusal(spec: &Value, is_new: bool) -> Option<String> {
     let tree = Tree::of(spec);
@@ -128,6 +191,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    const TYPE: &str = "a field has another type than in the CRD";
 
     fn leaf(name: &str, parent: Option<&str>) -> Value {
         let mut leaf = json!({"name": name, "minMember": 1});
@@ -184,6 +249,23 @@ mod tests {
             (group(3, json!({"name": "c"})), Some("a leaf has no minMember")),
             (group(0, json!({"name": "p", "minMember": 2})), Some("a parent has minMember")),
             (json!({"minSubGroup": 0, "subGroups": [leaf("a", None)]}), Some("its minSubGroup is below 1")),
+            (json!({"minMember": 1, "preemptibility": "non-preemptible", "schedulingBackoff": -1}), None),
+            (json!({"subGroups": [leaf("a", None)], "topologyConstraint": {"topology": "t"}}), None),
+            (json!({"minMember": 0}), Some("its minMember is below 1")),
+            (group(3, json!({"name": "c", "minMember": -1})), Some("a minimum of a subgroup is negative")),
+            (group(0, json!({"name": "p", "minSubGroup": -1})), Some("a minimum of a subgroup is negative")),
+            (json!({"minMember": 1, "preemptibility": "sometimes"}), Some("its preemptibility is unknown")),
+            (json!({"minMember": 1, "preemptibility": ""}), Some("its preemptibility is unknown")),
+            (json!({"minMember": "1"}), Some(TYPE)),
+            (json!({"minMember": 2_147_483_648_i64}), Some(TYPE)),
+            (json!({"minMember": 1, "queue": null}), Some(TYPE)),
+            (json!({"minMember": 1, "stalenessGracePeriod": 60}), Some(TYPE)),
+            (json!({"minMember": 1, "topologyConstraint": {"requiredTopologyLevel": null}}), Some(TYPE)),
+            (group(3, json!({"name": "c", "minMember": 1, "parent": null})), Some(TYPE)),
+            (
+                group(3, json!({"name": "c", "minMember": 1, "topologyConstraint": {"topology": 1}})),
+                Some(TYPE),
+            ),
         ]
     }
 
@@ -205,7 +287,7 @@ mod tests {
 
     #[test]
     #[ignore = "set GROVE_CONFORMANCE_KAI_SOURCE to a checkout of KAI v0.17.0"]
-    fn kais_own_webhook_refuses_the_same_specs() {
+    fn kais_own_admission_refuses_the_same_specs() {
         let checkout =
             PathBuf::from(std::env::var_os("GROVE_CONFORMANCE_KAI_SOURCE").expect("the variable is set"));
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/invariants/kai_admission.go");
