@@ -1,52 +1,83 @@
-//! Checks that nothing, such as KWOK, overwrote pod statuses of the harness. Otherwise nothing is decided.
+//! Checks that nothing, such as KWOK, overwrote a status of the harness: of a pod, or of a simulated node, whose
+//! room a case relies on. Otherwise nothing is decided.
 
-use conformance_facts::health::is_live;
-use conformance_history::{Change, History, SharedMark, Version, condition, text};
+use std::collections::BTreeMap;
+
+use conformance_contract::names;
+use conformance_facts::health::has_fields;
+use conformance_history::{Change, History, SharedMark, Version, text};
 use jiff::SignedDuration;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// How long a pod may show another status until the harness has written the intended status again.
+/// How long an object may show another status until the harness has written the intended status again.
 const TOLERATED: SignedDuration = SignedDuration::from_secs(1);
 
+struct Written<'a> {
+    uid: &'a str,
+    revision: u64,
+    status: Value,
+}
+
+impl<'a> Written<'a> {
+    fn by_mark(mark: &'a Value) -> Self {
+        let revision = mark["revision"].as_u64().unwrap_or_default();
+        Self { uid: text(&mark["uid"]), revision, status: mark["status"].clone() }
+    }
+
+    /// The harness creates its simulated nodes with their status.
+    fn by_creation(first: &Version<'a>) -> Option<Self> {
+        let object = first.object;
+        if first.kind() != "Node" || object["metadata"]["labels"][names::SIMULATED].is_null() {
+            return None;
+        }
+        let ready = json!([{"type": "Ready", "status": "True"}]);
+        let status = json!({"allocatable": object["status"]["allocatable"], "conditions": ready});
+        Some(Self { uid: first.uid(), revision: first.revision(), status })
+    }
+}
+
 pub fn overwritten_status(history: &History) -> Option<String> {
-    let marks: Vec<_> = history.marks(SharedMark::PodStatusSet).map(|(_, mark)| &mark.detail).collect();
-    marks.iter().enumerate().find_map(|(number, written)| {
-        let (uid, name, ready) = (text(&written["uid"]), text(&written["name"]), text(&written["ready"]));
-        let revision = |mark: &Value| mark["revision"].as_u64().unwrap_or_default();
-        let next = marks[number + 1..].iter().find(|next| next["uid"] == uid);
-        let until = next.map_or(u64::MAX, |next| revision(next));
-        let since = history
-            .named("Pod", name)
-            .filter(|version| version.uid() == uid && version.revision() > revision(written));
-        let since: Vec<_> = since.collect();
+    let mut versions: BTreeMap<&str, Vec<Version<'_>>> = BTreeMap::new();
+    for version in history.versions().filter(|version| ["Node", "Pod"].contains(&version.kind())) {
+        versions.entry(version.uid()).or_default().push(version);
+    }
+    let created = versions.values().filter_map(|versions| Written::by_creation(versions.first()?));
+    let marked = history.marks(SharedMark::StatusSet).map(|(_, mark)| Written::by_mark(&mark.detail));
+    let written: Vec<_> = created.chain(marked).collect();
+    written.iter().enumerate().find_map(|(number, this)| {
+        let next = written[number + 1..].iter().find(|next| next.uid == this.uid);
+        let until = next.map_or(u64::MAX, |next| next.revision);
+        let since: Vec<_> =
+            versions.get(this.uid)?.iter().filter(|version| version.revision() > this.revision).collect();
         since.iter().enumerate().find_map(|(place, version)| {
             let lasted = || {
                 let back = since[place + 1..]
                     .iter()
-                    .find(|later| has_status(later, ready) || later.revision() >= until);
+                    .find(|later| has_status(later, &this.status) || later.revision() >= until);
                 back.map_or_else(|| history.last_at(), |back| back.at).duration_since(version.at)
             };
-            (version.revision() < until && !has_status(version, ready) && lasted() > TOLERATED).then(|| {
+            let is_overwritten = version.revision() < until && !has_status(version, &this.status);
+            (is_overwritten && lasted() > TOLERATED).then(|| {
                 format!(
-                    "the harness set condition Ready of Pod {name} to {ready}, but the condition was \
-                     changed later"
+                    "the harness set {} in the status of {} {}, which changed later",
+                    this.status,
+                    version.kind(),
+                    version.name()
                 )
             })
         })
     })
 }
 
-fn has_status(version: &Version<'_>, ready: &str) -> bool {
-    let found = condition(version.object, "Ready");
+fn has_status(version: &Version<'_>, status: &Value) -> bool {
     version.change == Change::Deleted
-        || !is_live(version.pod())
-        || found.is_some_and(|found| found["status"] == ready)
+        || version.pod().is_terminating()
+        || has_fields(&version.object["status"], status)
 }
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, worker};
-    use serde_json::{Value, json};
+    use conformance_history::testing::{Story, node, worker};
 
     use super::*;
 
@@ -58,9 +89,9 @@ mod tests {
     }
 
     fn written(story: Story, ready: &str, revision: u64) -> Story {
-        let name = pod(ready)["metadata"]["name"].clone();
-        let detail = json!({"name": name, "uid": "u", "ready": ready, "revision": revision});
-        story.modified(pod(ready)).mark(SharedMark::PodStatusSet, detail)
+        let status = json!({"conditions": [{"type": "Ready", "status": ready}]});
+        let detail = json!({"kind": "Pod", "uid": "u", "revision": revision, "status": status});
+        story.modified(pod(ready)).mark(SharedMark::StatusSet, detail)
     }
 
     #[test]
@@ -68,8 +99,10 @@ mod tests {
         let crashes = || written(Story::flat().added(pod("True")).later(1), "False", 2);
         assert_eq!(overwritten_status(&crashes().later(9).modified(pod("False")).end()), None);
         let lost = crashes().modified(pod("True")).later(9).modified(pod("True")).end();
+        let name = text(&pod("True")["metadata"]["name"]).to_owned();
         assert!(
-            overwritten_status(&lost).is_some_and(|why| why.contains("set condition Ready of Pod")),
+            overwritten_status(&lost)
+                .is_some_and(|why| why.contains(&format!("in the status of Pod {name},"))),
             "KWOK overwrote the status"
         );
         let mended = written(crashes().modified(pod("True")), "False", 5);
@@ -84,5 +117,61 @@ mod tests {
         terminating["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         let history = crashes().modified(terminating).later(9).end();
         assert_eq!(overwritten_status(&history), None, "the pod is terminating");
+    }
+
+    #[test]
+    fn a_pod_that_runs_again_after_the_harness_failed_it_is_reported() {
+        let in_phase = |phase: &str| {
+            let mut pod = pod("True");
+            pod["status"]["phase"] = json!(phase);
+            pod
+        };
+        let detail = json!({"kind": "Pod", "uid": "u", "revision": 2, "status": {"phase": "Failed"}});
+        let failed = Story::flat().added(in_phase("Running")).modified(in_phase("Failed"));
+        let failed = || failed.clone().mark(SharedMark::StatusSet, detail.clone());
+        assert_eq!(overwritten_status(&failed().later(9).modified(in_phase("Failed")).end()), None);
+        let again = failed().modified(in_phase("Running")).later(9).modified(in_phase("Running")).end();
+        assert!(overwritten_status(&again).is_some_and(|why| why.contains(r#"{"phase":"Failed"}"#)));
+    }
+
+    fn simulated(gpus: u32, ready: &str) -> Value {
+        let mut node = node("n", gpus);
+        node["metadata"]["uid"] = json!("u");
+        node["metadata"]["labels"] = json!({(names::SIMULATED): "true"});
+        node["status"]["conditions"] = json!([{"type": "Ready", "status": ready}]);
+        node
+    }
+
+    #[rstest::rstest]
+    #[case::kept(simulated(8, "True"), false)]
+    #[case::another_number_of_gpus(simulated(7, "True"), true)]
+    #[case::not_ready(simulated(8, "Unknown"), true)]
+    fn a_simulated_node_keeps_the_status_that_the_harness_gave_it(
+        #[case] later: Value,
+        #[case] is_reported: bool,
+    ) {
+        let created = || Story::flat().added(simulated(8, "True"));
+        let found =
+            overwritten_status(&created().modified(later.clone()).later(9).modified(later.clone()).end());
+        assert_eq!(found.is_some(), is_reported, "{found:?}");
+        let mended = created().modified(later.clone()).modified(simulated(8, "True")).later(9);
+        assert_eq!(overwritten_status(&mended.modified(simulated(8, "True")).end()), None);
+        let mut of_user = later;
+        of_user["metadata"]["labels"] = json!({});
+        let mut before = simulated(8, "True");
+        before["metadata"]["labels"] = json!({});
+        let of_user = Story::flat().added(before).modified(of_user.clone()).later(9).modified(of_user);
+        assert_eq!(overwritten_status(&of_user.end()), None, "a kubelet writes the status of a real node");
+    }
+
+    #[test]
+    fn the_harness_may_change_the_room_of_a_node() {
+        let detail = json!({"kind": "Node", "uid": "u", "revision": 2,
+            "status": {"allocatable": {(names::GPU): "7"}}});
+        let changed = Story::flat().added(simulated(8, "True")).modified(simulated(7, "True"));
+        let changed = changed.mark(SharedMark::StatusSet, detail).later(9);
+        assert_eq!(overwritten_status(&changed.clone().modified(simulated(7, "True")).end()), None);
+        let lost = changed.modified(simulated(8, "True")).later(9).modified(simulated(8, "True")).end();
+        assert!(overwritten_status(&lost).is_some_and(|why| why.contains("in the status of Node n,")));
     }
 }

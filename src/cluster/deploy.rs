@@ -167,13 +167,10 @@ pub async fn delete_node(client: &Client, name: &str) -> Result<(), ClusterError
     deleted.map(drop).map_err(|source| ClusterError::api(format!("delete node {name}"), source))
 }
 
-pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> Result<(), ClusterError> {
+pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> Result<Node, ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
-    nodes
-        .patch_status(name, &PatchParams::default(), &Patch::Merge(status))
-        .await
-        .map(drop)
-        .map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
+    let patched = nodes.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await;
+    patched.map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
 }
 
 /// Waits for a condition on a node. `what` and `last` are parts of the timeout's message.

@@ -3,6 +3,7 @@
 
 use futures::future::try_join_all;
 use futures::stream::{self, TryStreamExt};
+use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use serde_json::json;
 
@@ -101,15 +102,16 @@ impl NodePools {
         }
     }
 
-    pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), ClusterError> {
+    /// Sets how many pods each node can have. Returns the simulated nodes as they are after this write.
+    pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<Vec<Node>, ClusterError> {
         match self {
             Self::Simulated(client) => {
                 let amount = json!({"pods": pods.to_string()});
                 let status = json!({"status": {"allocatable": amount, "capacity": amount}});
                 let patches = nodes.iter().map(|node| deploy::patch_node_status(client, &node.name, &status));
-                try_join_all(patches).await.map(drop)
+                try_join_all(patches).await
             }
-            Self::Workers(workers) => workers.set_pods(nodes, pods).await,
+            Self::Workers(workers) => workers.set_pods(nodes, pods).await.map(|()| Vec::new()),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use conformance_history::{Live, SharedMark, condition, list, revision, text};
+use conformance_facts::health::has_fields;
+use conformance_history::{Live, SharedMark, list, revision};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -56,17 +57,24 @@ impl TestContext {
             reason: "the pod does not exist".into(),
         })?;
         let status = status(&pod, containers);
-        let uid = text(&pod["metadata"]["uid"]);
-        let ready = if containers.are_ready() { "True" } else { "False" };
+        self.hold_pod_status(name, &status, &lasting(&status)).await
+    }
+
+    /// Sets the status of a pod, and sets it again if KWOK overwrites one of the `lasting` fields.
+    pub(crate) async fn hold_pod_status(
+        &self,
+        name: &str,
+        status: &Value,
+        lasting: &Value,
+    ) -> Result<(), Stop> {
         for _ in 0..TRIES {
             let written = self.patch_sub("Pod", name, "status", json!({ "status": status })).await?;
-            let detail = json!({"name": name, "uid": uid, "ready": ready, "revision": revision(&written)});
-            self.mark(SharedMark::PodStatusSet, detail);
+            self.mark_status("Pod", &written, lasting);
             let is_overwritten = |live: &Live| {
                 live.get("Pod", name).is_some_and(|pod| {
-                    pod["metadata"]["uid"] == uid
+                    pod["metadata"]["uid"] == written["metadata"]["uid"]
                         && revision(pod) > revision(&written)
-                        && condition(pod, "Ready").is_some_and(|found| found["status"] != ready)
+                        && !has_fields(&pod["status"], lasting)
                 })
             };
             if !self.becomes_true_soon(is_overwritten).await {
@@ -75,6 +83,15 @@ impl TestContext {
         }
         // Return no error if KWOK has overwritten every attempt, because the check finds that in the history.
         Ok(())
+    }
+
+    /// Records a status that the harness has written, so that the case ends in an error if another client
+    /// overwrites it.
+    pub(crate) fn mark_status(&self, kind: &str, written: &Value, lasting: &Value) {
+        let metadata = &written["metadata"];
+        let detail = json!({"kind": kind, "name": metadata["name"], "uid": metadata["uid"],
+            "revision": revision(written), "status": lasting});
+        self.mark(SharedMark::StatusSet, detail);
     }
 
     /// Waits for the condition for at most [`SECOND_WRITE`]. The length is fixed, because no event shows that
@@ -184,6 +201,24 @@ fn status(pod: &Value, containers: Containers) -> Value {
     status
 }
 
+/// The fields of a written status that another client must not overwrite.
+fn lasting(status: &Value) -> Value {
+    let conditions = list(&status["conditions"]).iter().filter(|condition| condition["type"] == "Ready");
+    let conditions =
+        conditions.map(|condition| json!({"type": condition["type"], "status": condition["status"]}));
+    let containers = list(&status["containerStatuses"]).iter().map(|container| {
+        json!({
+            "name": container["name"], "ready": container["ready"], "started": container["started"],
+            "state": container["state"], "lastState": container["lastState"],
+        })
+    });
+    json!({
+        "phase": status["phase"],
+        "conditions": conditions.collect::<Vec<_>>(),
+        "containerStatuses": containers.collect::<Vec<_>>(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use conformance_facts::health::{is_healthy, is_ready};
@@ -211,5 +246,9 @@ mod tests {
         pod["status"] = status(&pod, containers);
         assert_eq!((is_healthy(Pod(&pod)), is_ready(Pod(&pod))), (healthy, ready));
         assert_eq!(pod["status"]["conditions"][0]["status"], "True");
+        let lasting = lasting(&pod["status"]);
+        assert!(has_fields(&pod["status"], &lasting));
+        pod["status"]["conditions"][1]["status"] = json!(if ready { "False" } else { "True" });
+        assert!(!has_fields(&pod["status"], &lasting));
     }
 }

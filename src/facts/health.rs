@@ -32,6 +32,18 @@ pub fn is_healthy(pod: Pod<'_>) -> bool {
     is_bound(pod) && (has_ready(pod) || !has_broken_container())
 }
 
+/// Whether a status has all wanted fields. For each wanted element of a list, an element must have its fields.
+pub fn has_fields(status: &Value, wanted: &Value) -> bool {
+    match wanted {
+        Value::Object(fields) => fields.iter().all(|(key, wanted)| has_fields(&status[key], wanted)),
+        Value::Array(all) => {
+            all.iter().all(|wanted| list(status).iter().any(|element| has_fields(element, wanted)))
+        }
+        Value::Null => true,
+        _ => status == wanted,
+    }
+}
+
 fn is_unready(container: &Value) -> bool {
     container["started"] == true && container["ready"] != true
 }
@@ -54,6 +66,23 @@ mod tests {
             "spec": {"nodeName": node.then_some("n")},
             "status": {"conditions": [{"type": "Ready", "status": ready}], "containerStatuses": [container]},
         })
+    }
+
+    #[rstest::rstest]
+    #[case::phase(json!({"phase": "Failed"}), true)]
+    #[case::another_phase(json!({"phase": "Running"}), false)]
+    #[case::condition(json!({"conditions": [{"type": "Ready", "status": "False"}]}), true)]
+    #[case::another_condition(json!({"conditions": [{"type": "Ready", "status": "True"}]}), false)]
+    #[case::nested(json!({"containerStatuses": [{"name": "c", "state": {"running": {}}}]}), true)]
+    #[case::missing(json!({"allocatable": {"pods": "1"}}), false)]
+    #[case::nothing_wanted(json!({"allocatable": null}), true)]
+    fn a_status_has_the_fields_that_were_written(#[case] wanted: Value, #[case] has: bool) {
+        let status = json!({
+            "phase": "Failed",
+            "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "False"}],
+            "containerStatuses": [{"name": "c", "state": {"running": {"startedAt": null}}}],
+        });
+        assert_eq!(has_fields(&status, &wanted), has);
     }
 
     #[rstest::rstest]

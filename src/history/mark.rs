@@ -85,9 +85,9 @@ shared_marks! {
     UpdateRefused = "update refused",
     /// The driver deletes a pod or makes it fail: `{"name", "by"}`. The mark precedes the request.
     PodLost = "pod lost",
-    /// The harness set the status of a bound pod instead of a kubelet: `{"name", "uid", "ready",
-    /// "revision"}`, with the resourceVersion after the write.
-    PodStatusSet = "said of a pod",
+    /// The harness set the status of a pod or a simulated node instead of a kubelet: `{"kind", "name", "uid",
+    /// "revision", "status"}`, with the resourceVersion after the write and the fields that must last.
+    StatusSet = "status set",
     /// A client other than the operator writes next: `{"kind", "name", "patch"}`, a JSON merge patch.
     WrittenByOthers = "written by others",
     /// The objects in the namespace before the first submit: a list with kind and metadata.

@@ -248,7 +248,7 @@ async fn bind_and_delete(
         rooms.entry(room(node.template)).or_default().push(node.clone());
     }
     for (pods, nodes) in &rooms {
-        test.test_cluster.cluster.node_pools().set_pods(nodes, *pods).await?;
+        test.set_pods(nodes, *pods).await?;
     }
     test.mark(ROOM_FOR_ALL, Value::Null);
     let units: Vec<_> = gangs.iter().flat_map(|gang| gang.units(test.target)).collect();

@@ -97,7 +97,7 @@ impl Workers {
     async fn set_slots(&self, node: &str, amount: Option<u32>) -> Result<(), ClusterError> {
         let amount = json!({(SLOTS): amount.map(|amount| amount.to_string())});
         let status = json!({"status": {"capacity": amount, "allocatable": amount}});
-        deploy::patch_node_status(&self.client, node, &status).await
+        deploy::patch_node_status(&self.client, node, &status).await.map(drop)
     }
 
     async fn patch(&self, node: &str, patch: Value) -> Result<(), ClusterError> {
@@ -145,7 +145,7 @@ impl Workers {
                 Err(error) => return Err(failed(error)),
                 Ok(node) => {
                     let Some(status) = worker.before.restoring_status(&node) else { break };
-                    return deploy::patch_node_status(&self.client, &worker.name, &status).await;
+                    return deploy::patch_node_status(&self.client, &worker.name, &status).await.map(drop);
                 }
             }
         }

@@ -1,6 +1,7 @@
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
 use conformance_history::Pod;
+use serde_json::json;
 
 use super::{Awaited, Disruption, Stop, TestContext};
 use crate::case::Nodes;
@@ -20,6 +21,15 @@ impl TestContext {
         let joined = pools.add(&self.namespace, joining, self.is_limited_by_pods()).await?;
         self.nodes.extend(joined);
         self.until_domains_known().await
+    }
+
+    /// Sets how many pods each of the nodes can have.
+    pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), Stop> {
+        for node in self.test_cluster.cluster.node_pools().set_pods(nodes, pods).await? {
+            let node = json!(node);
+            self.mark_status("Node", &node, &json!({"allocatable": node["status"]["allocatable"]}));
+        }
+        Ok(())
     }
 
     /// Drains the last node as an administrator would: cordons the node, evicts its pods and removes it.

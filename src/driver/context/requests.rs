@@ -161,25 +161,26 @@ impl TestContext {
         self.mark(SharedMark::PodLost, json!({"name": name, "by": disruption.name()}));
         let deletion =
             |grace: u32| json!({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": grace});
-        let (method, tail, body) = match disruption {
-            Disruption::AtOnce => (http::Method::DELETE, "", deletion(0)),
-            Disruption::WithGrace => (http::Method::DELETE, "", deletion(1)),
+        let request = match disruption {
+            Disruption::AtOnce => Some((http::Method::DELETE, "", deletion(0))),
+            Disruption::WithGrace => Some((http::Method::DELETE, "", deletion(1))),
             Disruption::Failed if is_real && is_bound => {
-                (http::Method::PATCH, "", json!({"spec": {"activeDeadlineSeconds": 1}}))
+                Some((http::Method::PATCH, "", json!({"spec": {"activeDeadlineSeconds": 1}})))
             }
-            Disruption::Failed => (
-                http::Method::PATCH,
-                "/status",
-                json!({"status": {"phase": "Failed", "reason": "Lost", "message": "failed by the suite"}}),
-            ),
+            Disruption::Failed => None,
             Disruption::Evicted => {
                 let metadata = json!({"name": name, "namespace": self.namespace});
                 let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata});
-                (http::Method::POST, "/eviction", eviction)
+                Some((http::Method::POST, "/eviction", eviction))
             }
         };
-        let answer = self.attempt_at(method, "Pod", name, tail, &body).await?;
-        answer.accepted(format!("disrupt pod {name}"))?;
+        if let Some((method, tail, body)) = request {
+            let answer = self.attempt_at(method, "Pod", name, tail, &body).await?;
+            answer.accepted(format!("disrupt pod {name}"))?;
+        } else {
+            let status = json!({"phase": "Failed", "reason": "Lost", "message": "failed by the suite"});
+            self.hold_pod_status(name, &status, &json!({"phase": "Failed"})).await?;
+        }
         let is_unchanged = |pod: &Value| {
             let is_same = Some(&pod["metadata"]["uid"]) == uid.as_ref();
             is_same && !Pod(pod).is_terminating() && pod["status"]["phase"] != "Failed"

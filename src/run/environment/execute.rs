@@ -234,9 +234,7 @@ impl Environment {
             }
             stop => stop,
         };
-        let overwritten_status = harness_statuses::overwritten_status(&test.history())
-            .map(|why| Stop::Cluster(ClusterError::Overwritten(why)));
-        let stop = overwritten_status.or(stop);
+        let stop = overwritten_status(&test).or(stop);
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
         }
@@ -353,6 +351,11 @@ async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop
     // `AssertUnwindSafe` is correct: after a panic, only the watches and the cleanup use the case's state.
     let done = AssertUnwindSafe(work).catch_unwind().await;
     done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
+}
+
+fn overwritten_status(test: &TestContext) -> Option<Stop> {
+    let why = harness_statuses::overwritten_status(&test.history())?;
+    Some(Stop::Cluster(ClusterError::Overwritten(why)))
 }
 
 fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {
