@@ -7,7 +7,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 
-use super::{caught, component_failure};
+use super::{caught, component_failure, overwritten_status};
 use crate::environment::Environment;
 use crate::environment::requirements::scheduler_failed;
 use crate::provenance;
@@ -58,7 +58,7 @@ impl Environment {
             error = component_failure(&test_cluster, target) => Some(Stop::Cluster(error)),
         };
         let behind = test.caught_up().await.err();
-        if let Some(stop) = stop.or(behind) {
+        if let Some(stop) = overwritten_status(&test).or(stop).or(behind) {
             test.mark(SharedMark::Stopped, stop.detail());
         }
         let history = test.history();
