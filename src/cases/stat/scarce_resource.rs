@@ -1,47 +1,179 @@
-//! 2 nodes x 8 GPUs; four gangs, each of two cliques of one pod. In each gang, one pod fits. The other pod,
-//! of the first or the second clique, requests 9 GPUs or 1000 CPUs.
+//! 2 nodes x 8 GPUs; six gangs, each of two cliques of one pod. In each gang, one pod fits. The other pod, of
+//! the first or the second clique, requests 9 GPUs, 1000 CPUs or 1000 TiB of memory.
 
 use conformance_check::lifecycle::reasons::{self, Why};
+use conformance_facts::quantity::Amount;
+use conformance_facts::requests::{amounts, defaulted, of_running};
+use conformance_history::list;
 
 use crate::prelude::*;
+
+marks! {
+    /// The scheduler has not reported in time what the pods of a gang lack.
+    SILENT = "the scheduler is silent";
+}
 
 pub(crate) const CASE: Case = case!("A pending gang reports the resource that its unschedulable pod lacks")
     .clauses(&[STAT_16])
     .nodes(&[nodes(2).gpus(8)]);
 
-/// The names of a resource in messages: first by kube-scheduler's framework, then by KAI for full nodes, and
-/// by KAI for nodes that are too small.
-const GPUS: Why = Why::Lack(&["nvidia.com/gpu", "GPUs", "Max GPU resources available"]);
-const CPUS: Why = Why::Lack(&["cpu", "CPU cores", "Max CPU resources available"]);
+const SETS: [&str; 6] =
+    ["gpus-first", "gpus-second", "cpus-first", "cpus-second", "memory-first", "memory-second"];
 
-const SETS: [(&str, Why); 4] =
-    [("gpus-first", GPUS), ("gpus-second", GPUS), ("cpus-first", CPUS), ("cpus-second", CPUS)];
+type Terms = &'static [&'static str];
+
+/// The names of resources in messages: first by kube-scheduler's framework, then by KAI for full nodes, and by
+/// KAI for nodes that are too small.
+const RESOURCES: [(&str, Terms); 3] = [
+    (names::GPU, &["nvidia.com/gpu", "GPUs", "Max GPU resources available"]),
+    ("cpu", &["cpu", "CPU cores", "Max CPU resources available"]),
+    ("memory", &["memory"]),
+];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    for (set, _) in SETS {
+    for set in SETS {
         for gang in test.submit(set).await? {
             test.until_released(&gang).await?;
         }
     }
     let history = test.history();
-    let gangs = SETS.iter().flat_map(|(set, why)| {
-        history.gangs(set).unwrap_or_default().into_iter().map(move |gang| (gang, why))
+    let gangs = gangs(&history).unwrap_or_default();
+    let reported = Awaited::demanded_by(STAT_16, "what the pods lack reported for each gang");
+    let wait = test.until(reported, REACTION, |live| {
+        gangs.iter().all(|(gang, terms)| reasons::is_reported(live, &history, gang, &Why::Lack(*terms)))
     });
-    let gangs: Vec<_> = gangs.collect();
-    let reported = Awaited::demanded_by(STAT_16, "the missing resource reported for each gang");
-    test.until(reported, REACTION, |live| {
-        gangs.iter().all(|(gang, why)| reasons::is_reported(live, &history, gang, why))
-    })
-    .await
+    let wait = wait.await;
+    let history = test.history();
+    let is_silent = || {
+        let mut gangs = gangs.iter();
+        gangs.any(|(gang, terms)| reasons::lack_reported(&history, gang, terms).is_none())
+    };
+    match wait {
+        Err(Stop::Timeout(_)) if is_silent() => {
+            test.mark(SILENT, Value::Null);
+            test.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
+            Ok(())
+        }
+        wait => wait,
+    }
+}
+
+/// Returns each gang with the terms for what one of its pods lacks.
+fn gangs(history: &History) -> Result<Vec<(Gang, Terms)>, Broken> {
+    let gang = |set: &&str| -> Result<(Gang, Terms), Broken> {
+        let gang = history.gangs(set)?.into_iter().next();
+        let gang = gang.ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
+        Ok((gang, terms(history, set)?))
+    };
+    SETS.iter().map(gang).collect()
+}
+
+/// The terms for the resource of which a pod requests more than any node has.
+fn terms(history: &History, set: &str) -> Result<Terms, Broken> {
+    let live = history.end();
+    let fits = |resource: &str, amount: Amount| {
+        live.of("Node").any(|node| {
+            amounts(&node["status"]["allocatable"]).get(resource).is_some_and(|has| *has >= amount)
+        })
+    };
+    let cliques = list(&history.submitted(set)?["spec"]["template"]["cliques"]).iter();
+    let specs: Vec<_> = cliques.map(|clique| defaulted(&clique["spec"]["podSpec"])).collect();
+    let is_scarce = |resource: &str| {
+        let mut specs = specs.iter();
+        specs.any(|spec| of_running(spec).get(resource).is_some_and(|amount| !fits(resource, *amount)))
+    };
+    let scarce = RESOURCES.into_iter().find(|(resource, _)| is_scarce(resource));
+    let all_fit = || Broken::NotReached(format!("each pod of PodCliqueSet {set} fits a node"));
+    scarce.map(|(_, terms)| terms).ok_or_else(all_fit)
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(STAT_16, || {
-        all(SETS.iter().map(|(set, why)| {
-            let gangs = history.gangs(set)?;
-            let gang =
-                gangs.first().ok_or_else(|| Broken::NotReached("the PodCliqueSet has no gang".into()))?;
-            reasons::reason_reported(history, gang, why)
-        }))
-    })]
+    let ruling = |gang: &Gang, terms: Terms| -> Ruling {
+        let is_silent = history.marks(SILENT).next().is_some();
+        if is_silent && reasons::lack_reported(history, gang, terms).is_none() {
+            let why = format!("the scheduler did not report what a pod of PodGang {} lacks", gang.name);
+            return Err(Broken::NotAsked(why));
+        }
+        reasons::reason_reported(history, gang, &Why::Lack(terms))
+    };
+    vec![finding(STAT_16, || all(gangs(history)?.iter().map(|(gang, terms)| ruling(gang, *terms))))]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::message;
+    use conformance_history::testing::{Story, node, object};
+    use rstest::rstest;
+
+    use super::*;
+
+    fn submitted() -> Story {
+        let sets = grove_yaml::documents(include_str!("scarce_resource.yaml")).unwrap();
+        let mut large = node("n", 8);
+        for (resource, amount) in [("cpu", "32"), ("memory", "256Gi")] {
+            large["status"]["allocatable"][resource] = json!(amount);
+        }
+        sets.into_iter().fold(Story::flat(), Story::submitted).added(large)
+    }
+
+    #[rstest]
+    #[case("gpus-first", "nvidia.com/gpu")]
+    #[case("gpus-second", "nvidia.com/gpu")]
+    #[case("cpus-first", "cpu")]
+    #[case("cpus-second", "cpu")]
+    #[case("memory-first", "memory")]
+    #[case("memory-second", "memory")]
+    fn what_a_pod_lacks_follows_from_manifest_and_nodes(#[case] set: &str, #[case] wanted: &str) {
+        assert_eq!(terms(&submitted().end(), set).unwrap()[0], wanted);
+    }
+
+    /// `set`: the scheduler reports `by_scheduler` about a pod, and the PodGang `by_operator`.
+    fn reporting(story: Story, set: &str, by_scheduler: &str, by_operator: &str) -> Story {
+        let clique = format!("{set}-0-first");
+        let refused = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+            "message": by_scheduler});
+        let mut pod = object("Pod", &format!("{clique}-a"));
+        pod["metadata"]["labels"] = json!({(names::POD_CLIQUE): clique});
+        pod["status"]["conditions"] = json!([refused]);
+        let mut gang = object("PodGang", &format!("{set}-0"));
+        gang["spec"]["podgroups"] = json!([{"name": clique}]);
+        gang["status"]["conditions"] =
+            json!([{"type": "Scheduled", "status": "False", "message": by_operator}]);
+        story.added(pod).added(gang)
+    }
+
+    /// In PodCliqueSet `odd`, the scheduler and the operator report these messages.
+    fn ruling(odd: &str, by_scheduler: Option<&str>, by_operator: &str, is_silent: bool) -> Ruling {
+        let mut story = submitted();
+        for set in SETS {
+            let terms = terms(&submitted().end(), set).unwrap();
+            let lack = format!("0/2 nodes are available: 2 Insufficient {}", terms[0]);
+            let is_odd = set == odd;
+            let by_scheduler = by_scheduler.filter(|_| is_odd).unwrap_or(&lack);
+            story = reporting(story, set, by_scheduler, if is_odd { by_operator } else { &lack });
+        }
+        if is_silent {
+            story = story.mark(SILENT, Value::Null);
+        }
+        check(&story.later(20).added(object("Node", "late")).end()).remove(0).ruling
+    }
+
+    const WAITS: &str = "waiting for minCount pods from a gang to be scheduled";
+
+    #[rstest]
+    fn a_gang_that_does_not_report_what_its_pod_lacks_is_a_violation(
+        #[values("memory-first", "gpus-second")] set: &str,
+    ) {
+        let terms = terms(&submitted().end(), set).unwrap();
+        let lack = format!("0/2 nodes are available: 2 Insufficient {}", terms[0]);
+        assert_eq!(ruling(set, None, &lack, false), Ok(()));
+        assert!(message(ruling(set, None, WAITS, false)).contains(terms[0]));
+    }
+
+    #[test]
+    fn what_the_scheduler_does_not_report_is_not_demanded_of_the_operator() {
+        let silent = |is_silent| ruling("cpus-first", Some(WAITS), WAITS, is_silent);
+        assert!(matches!(silent(true), Err(Broken::NotAsked(_))));
+        assert!(matches!(silent(false), Err(Broken::NotReached(_))));
+    }
 }

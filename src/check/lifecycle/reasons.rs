@@ -63,6 +63,13 @@ fn scheduler_messages<'a>(history: &'a History, gang: &Gang) -> impl Iterator<It
     all.filter(|(_, words)| words.len() >= SHORTEST_MESSAGE)
 }
 
+/// Returns the first message in which the scheduler reports a lack in one of these terms. An operator cannot
+/// know what no scheduler reports.
+pub fn lack_reported<'a>(history: &'a History, gang: &Gang, terms: &[&str]) -> Option<Version<'a>> {
+    let contains = |message: &str| terms.iter().any(|words| contains_words(message, words));
+    scheduler_messages(history, gang).find(|(_, message)| contains(message)).map(|(version, _)| version)
+}
+
 /// Whether the message contains these words. A name does not match inside a longer name. A truncated message
 /// also matches.
 fn contains_words(message: &str, words: &str) -> bool {
@@ -105,9 +112,7 @@ pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
         Why::Refused(_) => history
             .of("PodClique")
             .find(|version| gang.groups.iter().any(|group| group.clique == version.name())),
-        Why::Lack(words) => scheduler_messages(history, gang)
-            .find(|(_, message)| words.iter().any(|words| contains_words(message, words)))
-            .map(|(version, _)| version),
+        Why::Lack(terms) => lack_reported(history, gang, terms),
         Why::Gate { pod, .. } => history.named("Pod", pod).next(),
         Why::Claim { .. } => history.pods().find(|version| {
             let pod = version.pod();
