@@ -1,5 +1,6 @@
-//! 2 nodes x 8 GPUs; six gangs, each of two cliques of one pod. In each gang, one pod fits. The other pod, of
-//! the first or the second clique, requests 9 GPUs, 1000 CPUs or 1000 TiB of memory.
+//! 2 nodes x 8 GPUs, both tainted; eight gangs, each of two cliques of one pod. In each gang, one pod fits. The
+//! other pod, of the first or the second clique, requests 9 GPUs, 1000 CPUs or 1000 TiB of memory, or does not
+//! tolerate the taint.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_facts::quantity::Amount;
@@ -13,12 +14,20 @@ marks! {
     SILENT = "the scheduler is silent";
 }
 
-pub(crate) const CASE: Case = case!("A pending gang reports the resource that its unschedulable pod lacks")
+pub(crate) const CASE: Case = case!("A pending gang reports what its unschedulable pod lacks")
     .clauses(&[STAT_16])
     .nodes(&[nodes(2).gpus(8)]);
 
-const SETS: [&str; 6] =
-    ["gpus-first", "gpus-second", "cpus-first", "cpus-second", "memory-first", "memory-second"];
+const SETS: [&str; 8] = [
+    "gpus-first",
+    "gpus-second",
+    "cpus-first",
+    "cpus-second",
+    "memory-first",
+    "memory-second",
+    "taint-first",
+    "taint-second",
+];
 
 type Terms = &'static [&'static str];
 
@@ -30,7 +39,12 @@ const RESOURCES: [(&str, Terms); 3] = [
     ("memory", &["memory"]),
 ];
 
+const TAINT: Terms = &["taint", "taints"];
+
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
+    for node in &test.nodes {
+        test.close(&node.name, true).await?;
+    }
     for set in SETS {
         for gang in test.submit(set).await? {
             test.until_released(&gang).await?;
@@ -68,7 +82,8 @@ fn gangs(history: &History) -> Result<Vec<(Gang, Terms)>, Broken> {
     SETS.iter().map(gang).collect()
 }
 
-/// The terms for the resource of which a pod requests more than any node has.
+/// The scarce resource is the one of which a pod requests more than any node has. If there is none, the taint
+/// excludes the pod.
 fn terms(history: &History, set: &str) -> Result<Terms, Broken> {
     let live = history.end();
     let fits = |resource: &str, amount: Amount| {
@@ -83,8 +98,7 @@ fn terms(history: &History, set: &str) -> Result<Terms, Broken> {
         specs.any(|spec| of_running(spec).get(resource).is_some_and(|amount| !fits(resource, *amount)))
     };
     let scarce = RESOURCES.into_iter().find(|(resource, _)| is_scarce(resource));
-    let all_fit = || Broken::NotReached(format!("each pod of PodCliqueSet {set} fits a node"));
-    scarce.map(|(_, terms)| terms).ok_or_else(all_fit)
+    Ok(scarce.map_or(TAINT, |(_, terms)| terms))
 }
 
 fn check(history: &History) -> Vec<Finding> {
@@ -123,6 +137,8 @@ mod tests {
     #[case("cpus-second", "cpu")]
     #[case("memory-first", "memory")]
     #[case("memory-second", "memory")]
+    #[case("taint-first", "taint")]
+    #[case("taint-second", "taint")]
     fn what_a_pod_lacks_follows_from_manifest_and_nodes(#[case] set: &str, #[case] wanted: &str) {
         assert_eq!(terms(&submitted().end(), set).unwrap()[0], wanted);
     }
@@ -162,7 +178,7 @@ mod tests {
 
     #[rstest]
     fn a_gang_that_does_not_report_what_its_pod_lacks_is_a_violation(
-        #[values("memory-first", "gpus-second")] set: &str,
+        #[values("memory-first", "taint-second")] set: &str,
     ) {
         let terms = terms(&submitted().end(), set).unwrap();
         let lack = format!("0/2 nodes are available: 2 Insufficient {}", terms[0]);
@@ -172,7 +188,7 @@ mod tests {
 
     #[test]
     fn what_the_scheduler_does_not_report_is_not_demanded_of_the_operator() {
-        let silent = |is_silent| ruling("cpus-first", Some(WAITS), WAITS, is_silent);
+        let silent = |is_silent| ruling("taint-first", Some(WAITS), WAITS, is_silent);
         assert!(matches!(silent(true), Err(Broken::NotAsked(_))));
         assert!(matches!(silent(false), Err(Broken::NotReached(_))));
     }
