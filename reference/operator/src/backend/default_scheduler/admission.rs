@@ -3,7 +3,7 @@
 //! update that does not change the spec is never refused for an error in the spec (ADM-08).
 
 use grove_api::names::ANNOTATION_GANG_SCOPE;
-use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec};
+use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueSetTemplateSpec, PodSpecJson};
 use kube::ResourceExt;
 
 use super::config::DefaultSchedulerConfig;
@@ -36,7 +36,7 @@ pub(super) fn validate(
         return findings;
     }
     priority(pcs, old, &mut findings);
-    one_priority(&pcs.spec.template, support, &mut findings);
+    one_priority(&pcs.spec.template, old.map(|old| &old.spec.template), support, &mut findings);
     system_priority(pcs, old, support, &mut findings);
     let scope = match support.scope(scope) {
         Ok(chosen) => {
@@ -141,17 +141,34 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
 /// Requires one priority and one preemption policy for all pods of a gang. Otherwise kube-scheduler 1.37 does
 /// not bind the gang (KUBE-22, observation `priority/between-pods`). Classes are compared by name, because a
 /// class may be deleted and recreated with another value.
-fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings: &mut Validation) {
+///
+/// A clique may keep a value that differs since before an upgrade of Kubernetes, so that a PodCliqueSet can be
+/// repaired in steps.
+fn one_priority(
+    template: &PodCliqueSetTemplateSpec,
+    old: Option<&PodCliqueSetTemplateSpec>,
+    support: &Support,
+    findings: &mut Validation,
+) {
     if !support.gangs.as_ref().is_ok_and(|version| version.requires_one_priority()) {
         return;
     }
-    let of_gang = template.priority_class_name.as_deref().filter(|class| !class.is_empty());
+    let of_gang = class_of_set(template);
+    let before = |name: &str| {
+        let clique = old?.cliques.iter().find(|clique| clique.name == name)?;
+        Some(&clique.spec.pod_spec)
+    };
+    let had_several_policies = old.is_some_and(has_several_policies);
     let mut policy: Option<(&str, &str)> = None;
     for (i, clique) in template.cliques.iter().enumerate() {
         let (name, pod_spec) = (clique.name.as_str(), &clique.spec.pod_spec);
         let path = format!("{TEMPLATE}.cliques[{i}].spec.podSpec");
         let own = pod_spec.priority_class_name().filter(|own| Some(*own) != of_gang);
-        if let Some(own) = own {
+        let differed = |own: &str| {
+            let kept = before(name).and_then(PodSpecJson::priority_class_name) == Some(own);
+            kept && old.and_then(class_of_set) != Some(own)
+        };
+        if let Some(own) = own.filter(|own| !differed(own)) {
             let of_gang = of_gang.map_or("is not set".to_owned(), |class| format!("is {class:?}"));
             let message = format!(
                 "{own:?}: kube-scheduler binds a gang only if all its pods have one priority, and \
@@ -161,7 +178,8 @@ fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings
         }
         let Some(own) = pod_spec.preemption_policy() else { continue };
         let (first, first_policy) = *policy.get_or_insert((name, own));
-        if own != first_policy {
+        let is_kept = before(name).and_then(PodSpecJson::preemption_policy) == Some(own);
+        if own != first_policy && !(is_kept && had_several_policies) {
             let message = format!(
                 "{own:?}: kube-scheduler binds a gang only if all its pods have one preemption policy, and clique \
                  {first:?} has {first_policy:?}: set the same policy on all cliques"
@@ -169,6 +187,15 @@ fn one_priority(template: &PodCliqueSetTemplateSpec, support: &Support, findings
             findings.errors.push(FieldError::invalid(format!("{path}.preemptionPolicy"), message));
         }
     }
+}
+
+fn class_of_set(template: &PodCliqueSetTemplateSpec) -> Option<&str> {
+    template.priority_class_name.as_deref().filter(|class| !class.is_empty())
+}
+
+fn has_several_policies(template: &PodCliqueSetTemplateSpec) -> bool {
+    let mut policies = template.cliques.iter().filter_map(|clique| clique.spec.pod_spec.preemption_policy());
+    policies.next().is_some_and(|first| policies.any(|policy| policy != first))
 }
 
 /// Refuses a class whose value a PodGroup cannot have (KUBE-23). A PodCliqueSet that has had the class since

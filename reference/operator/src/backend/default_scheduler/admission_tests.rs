@@ -233,6 +233,62 @@ fn a_gang_has_one_preemption_policy_from_kubernetes_1_37_on(
     assert_eq!(paths(&gangs_on(GangScope::PodGang), &pcs, &supported()), [""; 0]);
 }
 
+/// Classes of the PodCliqueSet and of its two cliques, before and after an update on Kubernetes 1.37.
+#[rstest::rstest]
+#[case::kept(["", "high", "low"], ["", "high", "low"], &[])]
+#[case::one_repaired(["", "high", "low"], ["", "", "low"], &[])]
+#[case::another_class_of_the_set(["high", "high", "low"], ["", "", "low"], &[])]
+#[case::changed(["", "high", ""], ["", "low", ""], &[0])]
+#[case::same_until_the_update(["high", "high", ""], ["low", "high", ""], &[0])]
+fn a_clique_may_keep_a_class_that_differs(
+    #[case] before: [&str; 3],
+    #[case] after: [&str; 3],
+    #[case] refused: &[usize],
+) {
+    let with = |[of_set, first, second]: [&str; 3], image: &str| {
+        let mut template = two_cliques();
+        template["priorityClassName"] = json!(of_set);
+        for (i, class) in [first, second].into_iter().enumerate() {
+            template["cliques"][i]["spec"]["podSpec"] = json!({"priorityClassName": class, "image": image});
+        }
+        let mut pcs = pcs(template);
+        // Without gangs, the class can change.
+        pcs.spec.replicas = 0;
+        pcs
+    };
+    let (old, new) = (with(before, "a"), with(after, "b"));
+    let found = validate(&gangs_on(GangScope::Tree), &new, Some(&old), &with_trees()).errors;
+    let wanted: Vec<_> = refused
+        .iter()
+        .map(|i| format!("spec.template.cliques[{i}].spec.podSpec.priorityClassName"))
+        .collect();
+    assert_eq!(found.into_iter().map(|error| error.path).collect::<Vec<_>>(), wanted);
+}
+
+#[rstest::rstest]
+#[case::kept(["Never", "PreemptLowerPriority", "Never"], ["Never", "PreemptLowerPriority", "Never"], &[])]
+#[case::one_repaired(["Never", "PreemptLowerPriority", "Never"], ["PreemptLowerPriority", "PreemptLowerPriority", "Never"], &[])]
+#[case::changed(["Never", "Never", "Never"], ["Never", "PreemptLowerPriority", "Never"], &[1])]
+fn a_clique_may_keep_a_preemption_policy_that_differs(
+    #[case] before: [&str; 3],
+    #[case] after: [&str; 3],
+    #[case] refused: &[usize],
+) {
+    let with = |policies: [&str; 3], image: &str| {
+        let cliques = policies.into_iter().enumerate().map(|(i, policy)| {
+            let mut clique = clique(&format!("c{i}"));
+            clique["spec"]["podSpec"] = json!({"preemptionPolicy": policy, "image": image});
+            clique
+        });
+        pcs(json!({"cliques": cliques.collect::<Vec<_>>()}))
+    };
+    let (old, new) = (with(before, "a"), with(after, "b"));
+    let found = validate(&gangs_on(GangScope::Tree), &new, Some(&old), &with_trees()).errors;
+    let wanted: Vec<_> =
+        refused.iter().map(|i| format!("spec.template.cliques[{i}].spec.podSpec.preemptionPolicy")).collect();
+    assert_eq!(found.into_iter().map(|error| error.path).collect::<Vec<_>>(), wanted);
+}
+
 #[test]
 fn the_message_about_a_priority_names_the_remedy() {
     let mut template = two_cliques();
