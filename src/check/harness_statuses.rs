@@ -1,5 +1,5 @@
-//! Checks that nothing, such as KWOK, overwrote a status of the harness: of a pod, or of a simulated node, whose
-//! room a case relies on. Otherwise nothing is decided.
+//! Checks that nothing, such as KWOK, overwrote a status of the harness, or deleted a simulated node. Cases rely
+//! on the number of nodes and on their room. Otherwise nothing is decided.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,11 @@ impl<'a> Written<'a> {
 
     /// The harness creates its simulated nodes with their status.
     fn by_creation(first: &Version<'a>) -> Option<Self> {
-        let object = first.object;
-        if first.kind() != "Node" || object["metadata"]["labels"][names::SIMULATED].is_null() {
+        if !is_simulated_node(first) {
             return None;
         }
         let ready = json!([{"type": "Ready", "status": "True"}]);
-        let status = json!({"allocatable": object["status"]["allocatable"], "conditions": ready});
+        let status = json!({"allocatable": first.object["status"]["allocatable"], "conditions": ready});
         Some(Self { uid: first.uid(), revision: first.revision(), status })
     }
 }
@@ -67,6 +66,22 @@ pub fn overwritten_status(history: &History) -> Option<String> {
             })
         })
     })
+}
+
+/// Returns the name of a simulated node that another client has deleted. Before the harness deletes a node, it
+/// cordons the node or sets a mark.
+pub fn deleted_node(history: &History) -> Option<&str> {
+    let is_marked = |node: &Version<'_>| {
+        let mut marks = history.marks(SharedMark::Deleted).filter(|(place, _)| *place < node.index);
+        marks.any(|(_, mark)| mark.detail["kind"] == "Node" && mark.detail["name"] == node.name())
+    };
+    let is_of_harness = |node: &Version<'_>| node.object["spec"]["unschedulable"] == true || is_marked(node);
+    let mut deleted = history.of("Node").filter(|version| version.change == Change::Deleted);
+    deleted.find(|node| is_simulated_node(node) && !is_of_harness(node)).map(|node| node.name())
+}
+
+fn is_simulated_node(version: &Version<'_>) -> bool {
+    version.kind() == "Node" && !version.object["metadata"]["labels"][names::SIMULATED].is_null()
 }
 
 fn has_status(version: &Version<'_>, status: &Value) -> bool {
@@ -162,6 +177,20 @@ mod tests {
         before["metadata"]["labels"] = json!({});
         let of_user = Story::flat().added(before).modified(of_user.clone()).later(9).modified(of_user);
         assert_eq!(overwritten_status(&of_user.end()), None, "a kubelet writes the status of a real node");
+    }
+
+    #[test]
+    fn a_node_that_another_client_deletes_is_reported() {
+        let created = || Story::flat().added(simulated(8, "True"));
+        let gone = |story: Story| deleted_node(&story.deleted(simulated(8, "True")).end()).map(str::to_owned);
+        assert_eq!(gone(created()).as_deref(), Some("n"));
+        let of_case = |name: &str| json!({"kind": "Node", "name": name});
+        assert_eq!(gone(created().mark(SharedMark::Deleted, of_case("n"))), None);
+        assert_eq!(gone(created().mark(SharedMark::Deleted, of_case("m"))).as_deref(), Some("n"));
+        let mut cordoned = simulated(8, "True");
+        cordoned["spec"] = json!({"unschedulable": true});
+        assert_eq!(deleted_node(&created().deleted(cordoned).end()), None);
+        assert_eq!(deleted_node(&Story::flat().deleted(node("real", 8)).end()), None);
     }
 
     #[test]

@@ -234,7 +234,7 @@ impl Environment {
             }
             stop => stop,
         };
-        let stop = overwritten_status(&test).or(stop);
+        let stop = changed_by_others(&test).or(stop);
         if let Some(stop) = &stop {
             test.mark(SharedMark::Stopped, stop.detail());
         }
@@ -353,9 +353,13 @@ async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop
     done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
 }
 
-fn overwritten_status(test: &TestContext) -> Option<Stop> {
-    let why = harness_statuses::overwritten_status(&test.history())?;
-    Some(Stop::Cluster(ClusterError::Overwritten(why)))
+/// Whether another client has deleted a node of the case, or overwritten a status of the harness.
+fn changed_by_others(test: &TestContext) -> Option<Stop> {
+    let history = test.history();
+    let deleted = harness_statuses::deleted_node(&history);
+    let deleted = deleted.map(|node| ClusterError::Deleted { what: format!("Node {node}") });
+    let overwritten = || harness_statuses::overwritten_status(&history).map(ClusterError::Overwritten);
+    deleted.or_else(overwritten).map(Stop::Cluster)
 }
 
 fn excepted_writes(history: &History) -> Vec<ExceptedWrites> {

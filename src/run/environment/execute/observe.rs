@@ -7,7 +7,7 @@ use conformance_driver::case::Case;
 use conformance_driver::context::{Stop, TestContext};
 use conformance_history::{History, SharedMark};
 
-use super::{caught, component_failure, overwritten_status};
+use super::{caught, changed_by_others, component_failure};
 use crate::environment::Environment;
 use crate::environment::requirements::scheduler_failed;
 use crate::provenance;
@@ -58,7 +58,7 @@ impl Environment {
             error = component_failure(&test_cluster, target) => Some(Stop::Cluster(error)),
         };
         let behind = test.caught_up().await.err();
-        if let Some(stop) = overwritten_status(&test).or(stop).or(behind) {
+        if let Some(stop) = changed_by_others(&test).or(stop).or(behind) {
             test.mark(SharedMark::Stopped, stop.detail());
         }
         let history = test.history();
