@@ -54,7 +54,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = gangs(&history).unwrap_or_default();
     let reported = Awaited::demanded_by(STAT_16, "what the pods lack reported for each gang");
     let wait = test.until(reported, REACTION, |live| {
-        gangs.iter().all(|(gang, terms)| reasons::is_reported(live, &history, gang, &Why::Lack(*terms)))
+        gangs.iter().all(|(gang, terms)| reasons::is_reported(live, &history, gang, &Why::Lack(terms)))
     });
     let wait = wait.await;
     let history = test.history();
