@@ -3,6 +3,7 @@
 
 pub(crate) mod cluster_topology_binding;
 mod disruption;
+mod foreign_gates;
 pub(crate) mod held;
 pub(crate) mod pod_clique;
 pub(crate) mod pod_clique_set;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use grove_api::names::{
     CONDITION_BACKEND_READY, CONDITION_INITIALIZED, CONDITION_MIN_AVAILABLE_BREACHED,
     CONDITION_POD_GANG_READY, CONDITION_POD_GANG_SCHEDULED, CONDITION_POD_GANG_UNHEALTHY,
-    LABEL_BASE_POD_GANG, POD_GANG_GATE,
+    LABEL_BASE_POD_GANG,
 };
 use grove_api::{PodClique, PodGang, PodGangPhase, PodGangStatus};
 use jiff::Timestamp;
@@ -16,6 +16,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 
 use super::disruption::{self, Evictions};
+use super::foreign_gates;
 use super::held::held_since;
 use super::unbound_claims::{self, UnboundClaim};
 use crate::backend::Served;
@@ -237,12 +238,8 @@ impl<'a> Gang<'a> {
                 format!("the PodGang waits until the minimum of its base PodGang {base} is scheduled");
             return ("BaseNotScheduled", message);
         }
-        let foreign_gate = self.foreign_gate().filter(|_| !fault!("omit-foreign-gates"));
-        if let Some((pod, gate)) = foreign_gate {
-            let message = format!(
-                "pod {pod} has the scheduling gate {gate}, which Grove did not add: the scheduler ignores \
-                 the pod until the gate is removed"
-            );
+        let foreign_gates = foreign_gates::message(&self.view).filter(|_| !fault!("omit-foreign-gates"));
+        if let Some(message) = foreign_gates {
             return ("ForeignGate", message);
         }
         let message = self.scheduler_message();
@@ -272,16 +269,6 @@ impl<'a> Gang<'a> {
         let is_bound =
             found.is_some_and(|found| GangView::of(&self.context.caches, &found).unbound_minimum().is_none());
         (!is_bound).then(|| base.clone())
-    }
-
-    /// A scheduler ignores a gated pod and reports nothing. On kube-scheduler 1.37, a gate that another
-    /// controller has added holds back every pod of the tree.
-    fn foreign_gate(&self) -> Option<(String, String)> {
-        let pods = self.view.pods();
-        pods.iter().find_map(|pod| {
-            let gate = pod.gates().find(|gate| *gate != POD_GANG_GATE)?;
-            Some((pod.name_any(), gate.to_owned()))
-        })
     }
 
     fn has_bound_pod(&self) -> bool {
