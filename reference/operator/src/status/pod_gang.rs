@@ -35,6 +35,7 @@ use crate::plan::json_diff::merge_patch;
 
 /// The age from which the status of a PodGang reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
+const FOREIGN_GATE: &str = "ForeignGate";
 
 pub(crate) async fn reconcile(
     pod_gang: Arc<PodGang>,
@@ -240,7 +241,7 @@ impl<'a> Gang<'a> {
         }
         let foreign_gates = foreign_gates::message(&self.view).filter(|_| !fault!("omit-foreign-gates"));
         if let Some(message) = foreign_gates {
-            return ("ForeignGate", message);
+            return (FOREIGN_GATE, message);
         }
         let message = self.scheduler_message();
         let has_cause = message.as_deref().is_some_and(|message| cause(message) != Cause::Unknown);
@@ -338,9 +339,11 @@ fn cause(message: &str) -> Cause {
     }
 }
 
+/// Other gates, or other pods with gates, are another fact (STAT-15).
 fn is_same_fact(old: &Condition, new: &ConditionUpdate) -> bool {
     let status = if new.status == Some(true) { "True" } else { "False" };
-    old.type_ == new.type_ && old.status == status && old.reason == new.reason
+    let is_about_gates = new.reason == FOREIGN_GATE && !fault!("keep-gate-message");
+    old.type_ == new.type_ && old.status == status && old.reason == new.reason && !is_about_gates
 }
 
 #[cfg(test)]

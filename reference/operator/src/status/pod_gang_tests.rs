@@ -171,22 +171,48 @@ async fn the_most_specific_message_is_reported(#[case] messages: [&str; 2], #[ca
     assert_eq!(conditions[CONDITION_POD_GANG_SCHEDULED][2], messages[wanted]);
 }
 
+fn gated_pod(world: &mut World, name: &str, gate: &str) {
+    let gated = json!({
+        "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"),
+                     "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
+                     "ownerReferences": owner("PodClique", "wl-0-a")},
+        "spec": {"containers": [], "schedulingGates": [{"name": gate}]},
+        "status": {"phase": "Pending"},
+    });
+    world.feeds.pods.take(Event::Apply(serde_json::from_value(gated).unwrap()));
+}
+
 #[tokio::test]
 async fn foreign_gates_are_the_reported_reason() {
     let mut world = world();
     pod(&mut world, "p0", "waiting for minCount pods");
-    let gated = json!({
-        "metadata": {"name": "p1", "namespace": "ns", "uid": "uid-of-p1",
-                     "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
-                     "ownerReferences": owner("PodClique", "wl-0-a")},
-        "spec": {"containers": [], "schedulingGates": [{"name": "example.com/quota"}]},
-        "status": {"phase": "Pending"},
-    });
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(gated).unwrap()));
+    gated_pod(&mut world, "p1", "example.com/quota");
     let (_, conditions) = written_status(&world, base()).await;
     let scheduled = &conditions[CONDITION_POD_GANG_SCHEDULED];
     assert_eq!(scheduled[1], "ForeignGate");
     assert!(scheduled[2].ends_with("did not add: example.com/quota (p1)"), "{scheduled:?}");
+}
+
+fn as_reported(conditions: &BTreeMap<String, [String; 3]>) -> Value {
+    let reported = conditions.iter().filter(|(type_, _)| *type_ != CONDITION_INITIALIZED);
+    let reported = reported.map(|(type_, [status, reason, message])| {
+        json!({"type": type_, "status": status, "reason": reason, "message": message,
+               "lastTransitionTime": "2026-01-01T00:00:00Z"})
+    });
+    reported.collect()
+}
+
+#[tokio::test]
+async fn a_removed_gate_is_no_longer_reported() {
+    let mut world = world();
+    gated_pod(&mut world, "p0", "example.com/quota");
+    gated_pod(&mut world, "p1", "example.org/review");
+    let (_, both) = written_status(&world, base()).await;
+    pod(&mut world, "p0", "");
+    let updated = pod_gang("wl-0", "wl-0-a", 2, &as_reported(&both));
+    let (_, one) = written_status(&world, updated).await;
+    let message = &one[CONDITION_POD_GANG_SCHEDULED][2];
+    assert!(message.ends_with("did not add: example.org/review (p1)"), "{message}");
 }
 
 #[tokio::test]
@@ -195,15 +221,8 @@ async fn the_message_about_an_unchanged_fact_stays_for_a_while() {
     pod(&mut world, "p0", "0/3 nodes are available");
     pod(&mut world, "p1", "0/3 nodes are available");
     let (_, first) = written_status(&world, base()).await;
-    let reported: Vec<_> = first
-        .iter()
-        .filter(|(type_, _)| *type_ != CONDITION_INITIALIZED)
-        .map(|(type_, [status, reason, message])| {
-            json!({"type": type_, "status": status, "reason": reason, "message": message,
-                   "lastTransitionTime": "2026-01-01T00:00:00Z"})
-        })
-        .collect();
-    let updated = || pod_gang("wl-0", "wl-0-a", 2, &json!(reported));
+    let reported = as_reported(&first);
+    let updated = || pod_gang("wl-0", "wl-0-a", 2, &reported);
     pod(&mut world, "p0", "0/4 nodes are available");
     let (_, nothing) = written_status(&world, updated()).await;
     assert_eq!(nothing, BTreeMap::new());
