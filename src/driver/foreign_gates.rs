@@ -1,5 +1,6 @@
 use conformance_cluster::{ClusterError, deploy};
-use conformance_contract::names::{FOREIGN_GATE, POD_CLIQUE};
+use conformance_contract::names::POD_CLIQUE;
+use conformance_history::list;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -12,11 +13,13 @@ const IS_GROVES: &str = "has(object.metadata.ownerReferences) && \
 
 impl TestContext {
     /// Gates every new pod of all PodCliques, or only of `clique`, in the namespace of the case.
-    pub async fn add_foreign_gate(&self, clique: Option<&str>) -> Result<(), Stop> {
+    pub async fn add_foreign_gates(&self, clique: Option<&str>, gates: &[&str]) -> Result<(), Stop> {
         self.local()?;
-        let mutation = format!(
-            "Object{{spec: Object.spec{{schedulingGates: [Object.spec.schedulingGates{{name: '{FOREIGN_GATE}'}}]}}}}"
-        );
+        let name =
+            clique.map_or_else(|| self.namespace.clone(), |clique| format!("{}-{clique}", self.namespace));
+        let added: Vec<_> =
+            gates.iter().map(|gate| format!("Object.spec.schedulingGates{{name: '{gate}'}}")).collect();
+        let mutation = format!("Object{{spec: Object.spec{{schedulingGates: [{}]}}}}", added.join(", "));
         let is_of_clique = clique.map(|clique| {
             let label = format!("object.metadata.labels[?'{POD_CLIQUE}'].orValue('') == '{clique}'");
             json!({"name": "is-of-clique", "expression": label})
@@ -33,23 +36,25 @@ impl TestContext {
         });
         let own_namespace = json!({"kubernetes.io/metadata.name": self.namespace});
         let binding = json!({
-            "policyName": self.namespace,
+            "policyName": name,
             "matchResources": {"namespaceSelector": {"matchLabels": own_namespace}},
         });
         for (kind, spec) in [("MutatingAdmissionPolicy", policy), ("MutatingAdmissionPolicyBinding", binding)]
         {
             let object = json!({
                 "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
-                "metadata": {"name": self.namespace}, "spec": spec,
+                "metadata": {"name": name}, "spec": spec,
             });
             deploy::apply(&self.test_cluster.client, &object).await?;
         }
         let applied = Awaited::of_harness("an admission policy applied by the API server");
-        self.poll_until(applied, REACTION, || async { Ok(self.would_be_gated(clique).await?.then_some(())) })
-            .await
+        self.poll_until(applied, REACTION, || async {
+            Ok(self.would_be_gated(clique, gates).await?.then_some(()))
+        })
+        .await
     }
 
-    async fn would_be_gated(&self, clique: Option<&str>) -> Result<bool, Stop> {
+    async fn would_be_gated(&self, clique: Option<&str>, gates: &[&str]) -> Result<bool, Stop> {
         let action = "create a Pod (dry run)".to_owned();
         let owner =
             json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "name": "none", "uid": "none"});
@@ -67,6 +72,7 @@ impl TestContext {
         let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
         let answer = self.test_cluster.client.request::<Value>(request).await;
         let answer = answer.map_err(|source| ClusterError::api(action, source))?;
-        Ok(answer["spec"]["schedulingGates"][0]["name"] == FOREIGN_GATE)
+        let added = list(&answer["spec"]["schedulingGates"]);
+        Ok(gates.iter().all(|gate| added.iter().any(|added| added["name"] == *gate)))
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.add_foreign_gate(None).await?;
+    test.add_foreign_gates(None, &[FOREIGN_GATE]).await?;
     test.take_baseline().await?;
     test.submit("held").await?;
     let released = Awaited::demanded_by(GANG_07, "Grove's scheduling gate removed from 3 pods");

@@ -34,7 +34,7 @@ pub enum Why {
     /// Some pods lack this, in any of these terms of schedulers.
     Lack(&'static [&'static str]),
     /// This pod has a scheduling gate of a third party.
-    Gate { pod: String, gate: &'static str },
+    Gate { pod: String, gate: String },
     /// This pod waits for a volume for this claim, while another pod of its gang is bound.
     Claim { pod: String, claim: String },
     /// An object with this name must be created, but an object of this owner already has the name.
@@ -51,8 +51,9 @@ fn words(history: &History, gang: &Gang, why: &Why) -> Words {
             scheduler_messages(history, gang).map(|(_, words)| vec![words.to_owned()]).collect()
         }
         Why::Lack(words) => words.iter().map(|words| vec![(*words).to_owned()]).collect(),
-        Why::Gate { pod, gate } => [vec![pod.clone(), (*gate).to_owned()]].into(),
-        Why::Claim { pod, claim } => [vec![pod.clone(), claim.clone()]].into(),
+        Why::Gate { pod, gate: other } | Why::Claim { pod, claim: other } => {
+            [vec![pod.clone(), other.clone()]].into()
+        }
         Why::Taken { name, owner } => [vec![name.clone(), (*owner).to_owned()]].into(),
     }
 }

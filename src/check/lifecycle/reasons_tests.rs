@@ -101,6 +101,8 @@ fn a_gang_that_does_not_report_what_its_pods_lack_violates(
 
 #[rstest::rstest]
 #[case::both("pod w-0-worker-0 has the scheduling gate example.com/quota", true)]
+#[case::among_others("example.com/quota (w-0-worker-0), example.org/review (w-0-worker-1)", true)]
+#[case::another_gate("example.org/review (w-0-worker-0)", false)]
 #[case::the_gate_alone("a pod has the scheduling gate example.com/quota", false)]
 #[case::the_pod_alone("pod w-0-worker-0 waits", false)]
 fn a_gang_that_does_not_report_a_gate_and_its_pod_violates(
@@ -108,7 +110,7 @@ fn a_gang_that_does_not_report_a_gate_and_its_pod_violates(
     #[case] is_satisfied: bool,
 ) {
     let pod = worker("w", 0, None);
-    let gate = Why::Gate { pod: name(&pod).to_owned(), gate: "example.com/quota" };
+    let gate = Why::Gate { pod: name(&pod).to_owned(), gate: "example.com/quota".into() };
     let wording = wording.replace("w-0-worker-0", name(&pod));
     let story = Story::flat().added(pod_gang_reporting("")).added(pod);
     let history = story.modified(pod_gang_reporting(&wording)).later(20).mark_end().end();
