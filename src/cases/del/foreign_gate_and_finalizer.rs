@@ -1,5 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. A third party adds a scheduling gate to each pod
-//! and a finalizer to one pod.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs, which fits. Third parties add two scheduling gates to each
+//! pod and a finalizer to one pod.
 
 use conformance_check::order;
 use conformance_contract::names::FOREIGN_GATE;
@@ -8,6 +8,8 @@ use crate::prelude::*;
 
 marks! { RELEASED = "released by Grove"; }
 
+const GATES: [&str; 2] = [FOREIGN_GATE, "example.org/quota"];
+
 pub(crate) const CASE: Case =
     case!("Foreign gates and finalizers on pods are kept until their owner removes them")
         .clauses(&[GANG_17, DEL_04, DEL_11])
@@ -15,7 +17,7 @@ pub(crate) const CASE: Case =
         .isolation(Isolation::Dedicated);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.add_foreign_gates(None, &[FOREIGN_GATE]).await?;
+    test.add_foreign_gates(None, &GATES).await?;
     test.take_baseline().await?;
     test.submit("held").await?;
     let released = Awaited::demanded_by(GANG_07, "Grove's scheduling gate removed from 3 pods");
@@ -39,7 +41,8 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(GANG_17, || {
             let (released, _) = history.reached(RELEASED)?;
-            order::is_gated_by(&history.before(released), FOREIGN_GATE)
+            let live = history.before(released);
+            all(GATES.iter().map(|gate| order::is_gated_by(&live, gate)))
         }),
         finding(DEL_04, || {
             history.reached(SharedMark::Deleted)?;
