@@ -6,14 +6,34 @@ use serde_json::{Value, json};
 
 use crate::context::{Answer, Stop, TestContext};
 
-pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Annotations in which kubectl, Argo CD, Helm and kapp track the objects that they apply. Some change with
+/// each apply, others when the object moves to another application or release.
+const TRACKING_ANNOTATIONS: [&str; 5] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kubernetes.io/change-cause",
+    "argocd.argoproj.io/tracking-id",
+    "meta.helm.sh/release-name",
+    "kapp.k14s.io/original",
+];
+/// Labels of Helm and Flux with the same purpose.
+const TRACKING_LABELS: [&str; 2] = ["helm.sh/chart", "kustomize.toolkit.fluxcd.io/name"];
+
+/// Adds what client tools store in an object that they apply with this number of replicas.
+pub fn track(object: &mut Value, replicas: u32) {
+    let applied = json!({"kind": "PodCliqueSet", "spec": {"replicas": replicas}}).to_string();
+    for key in TRACKING_ANNOTATIONS {
+        object["metadata"]["annotations"][key] = applied.as_str().into();
+    }
+    for key in TRACKING_LABELS {
+        object["metadata"]["labels"][key] = format!("replicas-{replicas}").into();
+    }
+}
 
 impl TestContext {
     pub async fn scale_by_apply(&self, set: &str, replicas: u32) -> Result<(), Stop> {
-        let applied = json!({"kind": "PodCliqueSet", "name": set, "replicas": replicas});
-        self.mark(SharedMark::Scaled, applied.clone());
-        let annotations = json!({(LAST_APPLIED): applied.to_string()});
-        let patch = json!({"metadata": {"annotations": annotations}, "spec": {"replicas": replicas}});
+        self.mark(SharedMark::Scaled, json!({"kind": "PodCliqueSet", "name": set, "replicas": replicas}));
+        let mut patch = json!({"spec": {"replicas": replicas}});
+        track(&mut patch, replicas);
         self.patch("PodCliqueSet", set, patch).await.map(drop)
     }
 

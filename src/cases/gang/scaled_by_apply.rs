@@ -1,13 +1,13 @@
-//! A PodCliqueSet of 2 replicas of one pod is created and scaled as by `kubectl apply`, which stores the
-//! manifest in an annotation.
+//! A PodCliqueSet of 2 replicas of one pod is created and scaled as by kubectl, Helm and other tools that
+//! apply manifests. They store the manifest, or what they know about it, in annotations and labels.
 
 use conformance_check::scaling;
-use conformance_driver::scaling::LAST_APPLIED;
+use conformance_driver::scaling::track;
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
-    case!("Scaling by kubectl apply keeps existing PodGangs and gang resources unchanged")
+    case!("Scaling by an applied manifest keeps existing PodGangs and gang resources unchanged")
         .clauses(&[GANG_10, GANG_24])
         .nodes(&[nodes(1)]);
 
@@ -17,7 +17,7 @@ marks! { FOLLOWED = "followed"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut pcs = test.manifest(SET)?;
-    pcs["metadata"]["annotations"][LAST_APPLIED] = pcs.to_string().into();
+    track(&mut pcs, 2);
     test.submit_value(pcs).await?;
     test.until_converged(SET).await?;
     test.wait_until_idle().await?;

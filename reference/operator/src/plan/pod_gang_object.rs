@@ -1,7 +1,7 @@
-//! Plans a PodGang. It gets the labels and annotations of the PodCliqueSet, except keys of Grove. Annotations
-//! of kubectl are not copied: `last-applied-configuration` contains the whole PodCliqueSet, so each apply
-//! would change every PodGang (GANG-24). The plan keeps the pod references, which `reconcile::pod_gang`
-//! writes.
+//! Plans a PodGang. It gets the labels and annotations of the PodCliqueSet, except keys of Grove and of the
+//! tools that apply manifests. `kubectl.kubernetes.io/last-applied-configuration` contains the whole
+//! PodCliqueSet, and Helm's chart label the version of the chart. So each apply would change every PodGang
+//! (GANG-24). The plan keeps the pod references, which `reconcile::pod_gang` writes.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,20 @@ use crate::backend::{BackendError, SchedulerBackend, idle};
 use crate::cache::ownership::owner_reference;
 use crate::faults::fault;
 
-const KUBECTL_PREFIX: &str = "kubectl.kubernetes.io/";
+const KUBECTL: &str = "kubectl.kubernetes.io";
+/// Domains of the keys with which Argo CD, Helm, Flux, kapp, Fleet, kustomize and kpt track what they apply.
+/// Subdomains are included.
+const OTHER_TOOLS: [&str; 7] = [
+    "argocd.argoproj.io",
+    "helm.sh",
+    "fluxcd.io",
+    "kapp.k14s.io",
+    "objectset.rio.cattle.io",
+    "config.kubernetes.io",
+    "config.k8s.io",
+];
+/// `kubectl --record` stores the command here. Clients use it as a description of the last change.
+const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 
 pub(crate) async fn pod_gang(
     pcs: &PodCliqueSet,
@@ -32,7 +45,6 @@ pub(crate) async fn pod_gang(
     labels.insert(names::LABEL_SCHEDULER_NAME.to_owned(), backend.name().to_owned());
     let mut annotations =
         mirrored(existing.map_or(&none, |pod_gang| pod_gang.annotations()), pcs.annotations());
-    annotations.retain(|key, _| fault!("kubectl-annotations-copied") || !key.starts_with(KUBECTL_PREFIX));
     if fault!("generation-copied") {
         let generation = pcs.metadata.generation.unwrap_or_default();
         annotations.insert("example.com/generation".to_owned(), generation.to_string());
@@ -80,8 +92,16 @@ pub(crate) fn change(existing: &PodGang, wanted: &PodGang) -> serde_json::Result
 fn mirrored(existing: &BTreeMap<String, String>, pcs: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_grove = |key: &String| key.starts_with(names::GROVE_PREFIX);
     let kept = existing.iter().filter(|(key, _)| is_grove(key));
-    let copied = pcs.iter().filter(|(key, _)| !is_grove(key));
+    let copied = pcs.iter().filter(|(key, _)| !is_grove(key) && !is_of_tool(key));
     kept.chain(copied).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+fn is_of_tool(key: &str) -> bool {
+    let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+    let is_of =
+        |tool: &str| domain.strip_suffix(tool).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
+    (is_of(KUBECTL) && !fault!("kubectl-annotations-copied"))
+        || ((OTHER_TOOLS.into_iter().any(is_of) || key == CHANGE_CAUSE) && !fault!("tool-keys-copied"))
 }
 
 #[cfg(test)]
@@ -100,6 +120,25 @@ mod tests {
         let expected =
             map(&[("grove.io/kept", "1"), ("team", "a"), ("scheduling.grove.io/gang-scope", "PodGang")]);
         assert_eq!(mirrored(&existing, &pcs), expected);
+    }
+
+    #[rstest::rstest]
+    #[case("kubectl.kubernetes.io/last-applied-configuration", false)]
+    #[case("kubernetes.io/change-cause", false)]
+    #[case("argocd.argoproj.io/tracking-id", false)]
+    #[case("meta.helm.sh/release-name", false)]
+    #[case("helm.sh/chart", false)]
+    #[case("kustomize.toolkit.fluxcd.io/checksum", false)]
+    #[case("kapp.k14s.io/original", false)]
+    #[case("objectset.rio.cattle.io/applied", false)]
+    #[case("config.k8s.io/owning-inventory", false)]
+    #[case("app.kubernetes.io/instance", true)]
+    #[case("kubernetes.io/description", true)]
+    #[case("myhelm.sh/team", true)]
+    #[case("helm.sh", true)]
+    fn keys_of_tools_that_apply_manifests_are_not_mirrored(#[case] key: &str, #[case] is_copied: bool) {
+        let found = mirrored(&map(&[(key, "before")]), &map(&[(key, "now")]));
+        assert_eq!(found.get(key).map(String::as_str), is_copied.then_some("now"));
     }
 
     #[test]
