@@ -118,6 +118,23 @@ fn a_gang_that_does_not_report_a_gate_and_its_pod_violates(
 }
 
 #[rstest::rstest]
+#[case::in_time("w-0-worker-1 waits for claim b, w-0-worker-2 for claim data", 12, true)]
+#[case::late("w-0-worker-2 waits for claim data", 16, false)]
+#[case::another_claim("w-0-worker-2 waits for claim data-2", 12, false)]
+#[case::another_pod("w-0-worker-1 waits for claim data", 12, false)]
+fn a_gang_that_does_not_report_a_claim_and_its_pod_violates(
+    #[case] wording: &str,
+    #[case] after: i64,
+    #[case] is_satisfied: bool,
+) {
+    let why = Why::Claim { pod: "w-0-worker-2".into(), claim: "data".into() };
+    let story = Story::flat().added(pod_gang_reporting("")).workers("w", 3, 1).later(after);
+    let history = story.modified(pod_gang_reporting(wording)).later(20).mark_end().end();
+    let found = reason_reported(&history, &gang(), &why);
+    assert_eq!(found.is_ok(), is_satisfied, "{found:?}");
+}
+
+#[rstest::rstest]
 #[case::in_time("bound", 3, true)]
 #[case::late("bound", 6, false)]
 #[case::still_reported(NO_ROOM, 3, false)]

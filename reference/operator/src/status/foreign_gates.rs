@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use grove_api::names::POD_GANG_GATE;
 use kube::ResourceExt;
 
+use super::shortened;
 use crate::cache::gang_view::GangView;
 use crate::faults::fault;
 
@@ -25,19 +26,11 @@ pub(super) fn message(view: &GangView) -> Option<String> {
     if gated.is_empty() {
         return None;
     }
-    let gates = gated.into_iter().map(|(gate, pods)| format!("{gate} ({})", first(PODS_PER_GATE, &pods)));
+    let gates = gated.into_iter().map(|(gate, pods)| format!("{gate} ({})", shortened(&pods, PODS_PER_GATE)));
     let gates: Vec<_> = gates.collect();
     let most = if fault!("report-first-gate") { 1 } else { GATES };
-    let listed = first(most, &gates);
+    let listed = shortened(&gates, most);
     Some(format!("the scheduler ignores pods with scheduling gates that Grove did not add: {listed}"))
-}
-
-fn first(most: usize, items: &[String]) -> String {
-    let listed = items[..items.len().min(most)].join(", ");
-    match items.len().saturating_sub(most) {
-        0 => listed,
-        more => format!("{listed} and {more} more"),
-    }
 }
 
 #[cfg(test)]

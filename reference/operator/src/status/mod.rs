@@ -11,3 +11,12 @@ pub(crate) mod pod_gang;
 pub(crate) mod scaling_group;
 mod startup_wait;
 mod unbound_claims;
+
+/// Lists the first items, and how many are left out, so that the message of a large gang is short.
+fn shortened(items: &[String], most: usize) -> String {
+    let listed = items[..items.len().min(most)].join(", ");
+    match items.len().saturating_sub(most) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
+    }
+}

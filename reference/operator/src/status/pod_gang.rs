@@ -18,7 +18,7 @@ use kube::ResourceExt;
 use super::disruption::{self, Evictions};
 use super::foreign_gates;
 use super::held::held_since;
-use super::unbound_claims::{self, UnboundClaim};
+use super::unbound_claims;
 use crate::backend::Served;
 use crate::cache::gang_view::GangView;
 use crate::cache::observed_pod::PodCondition;
@@ -36,6 +36,7 @@ use crate::plan::json_diff::merge_patch;
 /// The age from which the status of a PodGang reports missing pods.
 const CREATION: Duration = Duration::from_secs(3);
 const FOREIGN_GATE: &str = "ForeignGate";
+const VOLUME_MISSING: &str = "VolumeMissing";
 
 pub(crate) async fn reconcile(
     pod_gang: Arc<PodGang>,
@@ -49,7 +50,7 @@ pub(crate) async fn reconcile(
     }
     let mut gang = Gang::of(&context, &pod_gang);
     if !gang.is_scheduled() && !fault!("omit-unbound-claim") {
-        gang.unbound_claim = unbound_claims::first(&context, &pod_gang, &gang.view).await;
+        gang.unbound_claims = unbound_claims::message(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
     // Before `Initialized` is True, `reconcile::pod_gang` writes the other conditions too.
@@ -86,15 +87,15 @@ struct Gang<'a> {
     pod_gang: &'a PodGang,
     view: GangView,
     failure: Option<String>,
-    /// `None` if no claims have been listed.
-    unbound_claim: Option<UnboundClaim>,
+    /// The message about them. `None` if no claims have been listed.
+    unbound_claims: Option<String>,
 }
 
 impl<'a> Gang<'a> {
     fn of(context: &'a Context, pod_gang: &'a PodGang) -> Self {
         let view = GangView::of(&context.caches, pod_gang);
         let failure = context.events.last_warning(pod_gang, REASON_SYNC_FAILED);
-        Self { context, pod_gang, view, failure, unbound_claim: None }
+        Self { context, pod_gang, view, failure, unbound_claims: None }
     }
 
     fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
@@ -247,8 +248,8 @@ impl<'a> Gang<'a> {
         let has_cause = message.as_deref().is_some_and(|message| cause(message) != Cause::Unknown);
         // If a pod is bound, there was room for the whole gang, so the message is from an earlier attempt.
         let lacks_room = has_cause && !self.has_bound_pod();
-        match (message, &self.unbound_claim) {
-            (_, Some(claim)) if !lacks_room => ("VolumeMissing", claim.message()),
+        match (message, &self.unbound_claims) {
+            (_, Some(claims)) if !lacks_room => (VOLUME_MISSING, claims.clone()),
             (Some(message), _) if self.is_scheduler_error() => (SCHEDULER_ERROR, message),
             (Some(message), _) => ("Unschedulable", message),
             (None, _) => ("Scheduling", "the PodGang waits for the scheduler".to_owned()),
@@ -339,11 +340,14 @@ fn cause(message: &str) -> Cause {
     }
 }
 
-/// Other gates, or other pods with gates, are another fact (STAT-15).
+/// Other gates or claims, or those of other pods, are another fact (STAT-15).
 fn is_same_fact(old: &Condition, new: &ConditionUpdate) -> bool {
     let status = if new.status == Some(true) { "True" } else { "False" };
-    let is_about_gates = new.reason == FOREIGN_GATE && !fault!("keep-gate-message");
-    old.type_ == new.type_ && old.status == status && old.reason == new.reason && !is_about_gates
+    let lists_objects = new.reason == FOREIGN_GATE || new.reason == VOLUME_MISSING;
+    old.type_ == new.type_
+        && old.status == status
+        && old.reason == new.reason
+        && (!lists_objects || fault!("keep-gate-message"))
 }
 
 #[cfg(test)]

@@ -9,32 +9,20 @@ use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 
+use super::shortened;
 use crate::cache::gang_view::{GangView, PodGroupView};
 use crate::cache::pods::is_bound;
 use crate::context::Context;
+use crate::faults::fault;
 
 /// Annotation in which a scheduler passes the chosen node to the provisioner of a claim.
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct UnboundClaim {
-    pod: String,
-    claim: String,
-    class: String,
-}
-
-impl UnboundClaim {
-    pub(super) fn message(&self) -> String {
-        let Self { pod, claim, class } = self;
-        format!(
-            "the scheduler chose a node for pod {pod}, but claim {claim} of storage class {class} has no \
-             volume yet"
-        )
-    }
-}
+/// The message names only this many claims.
+const LISTED: usize = 5;
 
 /// `None` also if claims cannot be listed, so that the rest of the status is still written.
-pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<UnboundClaim> {
+pub(super) async fn message(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<String> {
     let claims_of_pods = claims_of_pods(context, pod_gang, view);
     if claims_of_pods.is_empty() {
         return None;
@@ -42,10 +30,10 @@ pub(super) async fn first(context: &Context, pod_gang: &PodGang, view: &GangView
     let namespace = pod_gang.namespace().unwrap_or_default();
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(context.client.clone(), &namespace);
     match claims.list(&ListParams::default()).await {
-        Ok(found) => first_unbound(claims_of_pods, &found.items),
+        Ok(found) => message_about(claims_of_pods, &found.items),
         Err(error) => {
             tracing::warn!(namespace, %error, "cannot list PersistentVolumeClaims, so the PodGang does not \
-                                               report an unbound claim");
+                                               report unbound claims");
             None
         }
     }
@@ -65,20 +53,25 @@ fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec
     view.podgroups.iter().filter_map(pairs_of).flatten().collect()
 }
 
-fn first_unbound(
-    claims_of_pods: Vec<(String, String)>,
-    found: &[PersistentVolumeClaim],
-) -> Option<UnboundClaim> {
+fn message_about(claims_of_pods: Vec<(String, String)>, found: &[PersistentVolumeClaim]) -> Option<String> {
     let unbound = found.iter().filter(|claim| {
         let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
         phase != Some("Bound") && claim.annotations().contains_key(SELECTED_NODE)
     });
     let class = |claim: &PersistentVolumeClaim| claim.spec.as_ref()?.storage_class_name.clone();
-    let unbound: BTreeMap<_, _> =
+    let classes: BTreeMap<_, _> =
         unbound.map(|claim| (claim.name_any(), class(claim).unwrap_or_default())).collect();
-    claims_of_pods.into_iter().find_map(|(pod, claim)| {
-        let class = unbound.get(&claim)?.clone();
-        Some(UnboundClaim { pod, claim, class })
+    let waits = claims_of_pods.into_iter().filter_map(|(pod, claim)| {
+        let class = classes.get(&claim)?;
+        Some(format!("pod {pod} waits for claim {claim} of storage class {class}"))
+    });
+    let mut waits: Vec<_> = waits.collect();
+    if fault!("report-first-claim") {
+        waits.truncate(1);
+    }
+    (!waits.is_empty()).then(|| {
+        let listed = shortened(&waits, LISTED);
+        format!("the scheduler chose nodes for pods whose claims have no volume yet: {listed}")
     })
 }
 
@@ -88,27 +81,45 @@ mod tests {
 
     use super::*;
 
+    fn claim(name: &str, phase: &str, is_node_chosen: bool) -> PersistentVolumeClaim {
+        let annotations = if is_node_chosen { json!({(SELECTED_NODE): "n"}) } else { json!({}) };
+        serde_json::from_value(json!({
+            "metadata": {"name": name, "annotations": annotations},
+            "spec": {"storageClassName": "fast"}, "status": {"phase": phase},
+        }))
+        .unwrap()
+    }
+
+    fn reported(pairs: &[(&str, &str)], found: &[PersistentVolumeClaim]) -> Option<String> {
+        let pairs = pairs.iter().map(|(pod, claim)| ((*pod).to_owned(), (*claim).to_owned())).collect();
+        let message = message_about(pairs, found)?;
+        let prefix = "the scheduler chose nodes for pods whose claims have no volume yet: ";
+        Some(message.strip_prefix(prefix).unwrap().to_owned())
+    }
+
     #[rstest::rstest]
     #[case::waiting("Pending", true, true)]
     #[case::no_node_chosen("Pending", false, false)]
     #[case::bound("Bound", true, false)]
     fn only_a_claim_with_a_node_and_without_a_volume_is_reported(
         #[case] phase: &str,
-        #[case] chosen: bool,
-        #[case] reported: bool,
+        #[case] is_node_chosen: bool,
+        #[case] is_reported: bool,
     ) {
-        let annotations = if chosen { json!({(SELECTED_NODE): "n"}) } else { json!({}) };
-        let claim = |name: &str| {
-            serde_json::from_value(json!({
-                "metadata": {"name": name, "annotations": annotations},
-                "spec": {"storageClassName": "fast"}, "status": {"phase": phase},
-            }))
-            .unwrap()
-        };
-        let pairs = vec![("w-0".to_owned(), "other".to_owned()), ("w-1".to_owned(), "data".to_owned())];
-        let found = first_unbound(pairs, &[claim("data"), claim("unused")]);
-        let message =
-            "the scheduler chose a node for pod w-1, but claim data of storage class fast has no volume yet";
-        assert_eq!(found.map(|found| found.message()), reported.then(|| message.to_owned()));
+        let found = [claim("data", phase, is_node_chosen), claim("unused", "Pending", true)];
+        let message = reported(&[("w-0", "other"), ("w-1", "data")], &found);
+        let wanted = "pod w-1 waits for claim data of storage class fast";
+        assert_eq!(message.as_deref(), is_reported.then_some(wanted));
+    }
+
+    #[test]
+    fn every_unbound_claim_of_every_pod_is_reported_in_a_short_message() {
+        let found = ["a", "b", "c"].map(|name| claim(name, "Pending", true));
+        let two_pods = reported(&[("w-0", "a"), ("w-0", "b"), ("w-1", "c")], &found).unwrap();
+        let wanted = [("w-0", "a"), ("w-0", "b"), ("w-1", "c")]
+            .map(|(pod, claim)| format!("pod {pod} waits for claim {claim} of storage class fast"));
+        assert_eq!(two_pods, wanted.join(", "));
+        let many = reported(&[("w-0", "a"); 40], &found).unwrap();
+        assert!(many.ends_with(" and 35 more"), "{many}");
     }
 }
