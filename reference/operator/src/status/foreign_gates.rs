@@ -9,6 +9,7 @@ use kube::ResourceExt;
 
 use super::shortened;
 use crate::cache::gang_view::GangView;
+use crate::cache::observed_pod::Pod;
 use crate::faults::fault;
 
 /// Some controllers add a gate with a name of its own to each pod, so the message names only the first ones.
@@ -33,6 +34,10 @@ pub(super) fn message(view: &GangView) -> Option<String> {
     Some(format!("the scheduler ignores pods with scheduling gates that Grove did not add: {listed}"))
 }
 
+pub(super) fn has_none(pod: &Pod) -> bool {
+    pod.gates().all(|gate| gate == POD_GANG_GATE)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -41,7 +46,6 @@ mod tests {
 
     use super::*;
     use crate::cache::gang_view::PodGroupView;
-    use crate::cache::observed_pod::Pod;
 
     /// The gates of a pod are separated by spaces.
     fn reported(pods: &[(&str, &str)]) -> Option<String> {

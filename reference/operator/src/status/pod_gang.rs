@@ -240,12 +240,17 @@ impl<'a> Gang<'a> {
                 format!("the PodGang waits until the minimum of its base PodGang {base} is scheduled");
             return ("BaseNotScheduled", message);
         }
-        let foreign_gates = foreign_gates::message(&self.view).filter(|_| !fault!("omit-foreign-gates"));
-        if let Some(message) = foreign_gates {
-            return (FOREIGN_GATE, message);
-        }
+        let gates = foreign_gates::message(&self.view).filter(|_| !fault!("omit-foreign-gates"));
         let message = self.scheduler_message();
         let has_cause = message.as_deref().is_some_and(|message| cause(message) != Cause::Unknown);
+        // If the other pods are enough for the minimum, the gang also waits for what they lack (STAT-16).
+        let lacks_more = (has_cause || self.unbound_claims.is_some())
+            && self.view.short_of(foreign_gates::has_none).is_none();
+        let message = match gates {
+            Some(gates) if !lacks_more => return (FOREIGN_GATE, gates),
+            Some(gates) => message.map(|message| format!("{message}; {gates}")),
+            None => message,
+        };
         // If a pod is bound, there was room for the whole gang, so the message is from an earlier attempt.
         let lacks_room = has_cause && !self.has_bound_pod();
         match (message, &self.unbound_claims) {

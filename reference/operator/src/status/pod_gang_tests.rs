@@ -193,6 +193,26 @@ async fn foreign_gates_are_the_reported_reason() {
     assert!(scheduled[2].ends_with("did not add: example.com/quota (p1)"), "{scheduled:?}");
 }
 
+#[rstest::rstest]
+#[case::of_a_needed_pod(2, "3 Insufficient cpu", "ForeignGate", &["(p1)"])]
+#[case::of_a_surplus_pod(1, "3 Insufficient cpu", "Unschedulable", &["3 Insufficient cpu", "(p1)"])]
+#[case::of_a_surplus_pod_without_another_cause(1, "waiting for minCount pods", "ForeignGate", &["(p1)"])]
+#[tokio::test]
+async fn a_foreign_gate_does_not_hide_what_the_minimum_lacks(
+    #[case] min: i32,
+    #[case] message: &str,
+    #[case] reason: &str,
+    #[case] words: &[&str],
+) {
+    let mut world = world();
+    pod(&mut world, "p0", message);
+    gated_pod(&mut world, "p1", "example.com/quota");
+    let (_, conditions) = written_status(&world, pod_gang("wl-0", "wl-0-a", min, &json!([]))).await;
+    let scheduled = &conditions[CONDITION_POD_GANG_SCHEDULED];
+    assert_eq!(scheduled[1], reason);
+    assert!(words.iter().all(|words| scheduled[2].contains(words)), "{scheduled:?}");
+}
+
 fn as_reported(conditions: &BTreeMap<String, [String; 3]>) -> Value {
     let reported = conditions.iter().filter(|(type_, _)| *type_ != CONDITION_INITIALIZED);
     let reported = reported.map(|(type_, [status, reason, message])| {
