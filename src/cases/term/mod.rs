@@ -9,6 +9,7 @@ pub(crate) mod group_scaled_in;
 pub(crate) mod old_pod_terminating;
 pub(crate) mod partial_gang_releases_capacity;
 pub(crate) mod partial_gangs_deadlock;
+pub(crate) mod partial_replica_releases_capacity;
 pub(crate) mod readiness;
 pub(crate) mod recreated_in_other_block;
 pub(crate) mod recreated_in_other_rack;
@@ -22,8 +23,8 @@ pub(crate) mod unbound_gang_not_terminated;
 
 use std::time::Duration;
 
-use conformance_expect::scopes::{SetReplica, replicas};
-use conformance_facts::generations::GangTermination;
+use conformance_expect::scopes::{Scope, SetReplica, replicas};
+use conformance_facts::generations::{GangTermination, terminations};
 use jiff::SignedDuration;
 
 use crate::prelude::*;
@@ -43,6 +44,7 @@ fn requires_recreation(history: &History, replica: &SetReplica) -> Ruling {
     precondition(TERM_02, termination::recreated(history, replica, &replica.scope()))
 }
 
+const NOT_RELEASED: Code = Code::new("capacity-not-released");
 const RECYCLED_EARLY: Code = Code::new("gang-with-bound-pods-terminated-early");
 
 fn is_bound(live: &Live, clique: &str) -> bool {
@@ -65,12 +67,23 @@ fn not_recycled_early(history: &History, termination: &GangTermination<'_>, dela
     })
 }
 
+/// Requires that the scope was terminated at least this often before the entry at `until`, and never early.
+fn releases_capacity(history: &History, scope: &Scope, until: usize, least: usize, delay: u32) -> Ruling {
+    let found = terminations(history, scope);
+    all(found.iter().map(|termination| not_recycled_early(history, termination, delay)))?;
+    let count = found.iter().filter(|termination| termination.started.index < until).count();
+    ensure(count >= least, || {
+        let message = format!(
+            "{scope} was terminated {count} times in several termination delays, want at least {least}"
+        );
+        violation(NOT_RELEASED, message)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use conformance_check::codes;
     use conformance_contract::names;
-    use conformance_expect::scopes::Scope;
-    use conformance_facts::generations::terminations;
     use conformance_history::testing::Story;
     use serde_json::{Value, json};
 
@@ -93,5 +106,21 @@ mod tests {
         let found = terminations(&history, &Scope::Replica { set: "w".into(), index: 0 });
         assert_eq!(found.len(), 1);
         assert_eq!(codes(not_recycled_early(&history, &found[0], 4)), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::once(1, &[])]
+    #[case::not_again(2, &["capacity-not-released"])]
+    fn a_partly_bound_gang_that_is_terminated_too_rarely_is_a_violation(
+        #[case] least: usize,
+        #[case] wanted: &[&str],
+    ) {
+        let bound = pod("a", Some("n"));
+        let waiting = Story::flat().added(pod("a", None)).added(pod("b", None)).modified(bound.clone());
+        let deleted = waiting.later(6).deleted(bound).deleted(pod("b", None));
+        let history = deleted.added(pod("c", None)).added(pod("d", None)).end();
+        let scope = Scope::Replica { set: "w".into(), index: 0 };
+        assert_eq!(codes(releases_capacity(&history, &scope, history.entries.len(), least, 6)), wanted);
+        assert_eq!(codes(releases_capacity(&history, &scope, 0, 1, 6)), ["capacity-not-released"]);
     }
 }

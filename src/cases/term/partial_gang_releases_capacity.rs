@@ -3,9 +3,8 @@
 //! twice.
 
 use conformance_driver::limits::RETRIES;
-use conformance_facts::generations::terminations;
 
-use super::{is_bound, not_recycled_early, replica};
+use super::{is_bound, releases_capacity, replica};
 use crate::prelude::*;
 
 marks! {
@@ -17,8 +16,6 @@ const SET: &str = "lopsided";
 const CLIQUES: [&str; 2] = ["lopsided-0-narrow", "lopsided-0-wide"];
 /// Seconds, as in the manifest.
 const DELAY: u32 = 6;
-
-const NOT_GIVEN_BACK: Code = Code::new("capacity-not-released");
 
 pub(crate) const CASE: Case =
     case!("A partially bound gang releases its capacity once per terminationDelay until it fits")
@@ -43,16 +40,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_17, || {
         let waited = history.waited_for(WAITED)?;
         let scope = replica(history, SET, 0)?.scope();
-        let all_terminations = terminations(history, &scope);
-        all(all_terminations.iter().map(|termination| not_recycled_early(history, termination, DELAY)))?;
-        let meanwhile = all_terminations.iter().filter(|termination| termination.started.index < waited);
-        let count = meanwhile.count();
-        ensure(count >= 2, || {
-            let message = format!(
-                "the gang released its capacity {count} times in 4 terminationDelays, want at least 2"
-            );
-            violation(NOT_GIVEN_BACK, message)
-        })?;
+        releases_capacity(history, &scope, waited, 2, DELAY)?;
         history.reached(WHOLE)?;
         all(CLIQUES.map(|clique| binding::exactly(&history.end(), clique, 1)))
     })]

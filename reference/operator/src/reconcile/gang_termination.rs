@@ -290,22 +290,29 @@ impl Replica {
         delay: Duration,
         now: Timestamp,
     ) -> Result<Option<Duration>, ReconcileError> {
-        let time_left = |gang: &str| {
+        let time_left = |gang: &str, part: Option<&[String]>| {
             let gang = context.caches.own_pod_gang(pcs, gang)?;
-            Some(half_gangs::time_left(half_gangs::half_bound(context, &gang)?, delay, now))
+            Some(half_gangs::time_left(half_gangs::half_bound(context, &gang, part)?, delay, now))
         };
-        let mut next = time_left(&self.base);
+        let mut next = time_left(&self.base, None);
         if next == Some(Duration::ZERO) {
             self.recycle(context, pcs, HALF_BOUND).await?;
             return Ok(None);
         }
+        let is_base_half_bound = next.is_some();
         for group in &self.groups {
-            let first_scaled = usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0);
+            let replicas_in_base = group.pcsg.spec.min_available.unwrap_or(1);
             let mut due = Vec::new();
-            for (j, members) in group.replicas.iter().enumerate().skip(first_scaled) {
+            for (j, members) in (0..).zip(&group.replicas) {
+                // A partially bound base PodGang is terminated as a whole.
+                let is_of_base = j < replicas_in_base;
+                if is_of_base && (is_base_half_bound || fault!("partial-replicas-keep-nodes")) {
+                    continue;
+                }
+                let cliques: Vec<_> = members.iter().map(|(member, _)| member.name_any()).collect();
                 let gang = members.first().and_then(|(member, _)| member.labels().get(names::LABEL_POD_GANG));
-                match gang.and_then(|gang| time_left(gang)) {
-                    Some(Duration::ZERO) => due.extend(i32::try_from(j)),
+                match gang.and_then(|gang| time_left(gang, Some(cliques.as_slice()))) {
+                    Some(Duration::ZERO) => due.push(j),
                     wait => next = next.into_iter().chain(wait).min(),
                 }
             }

@@ -8,6 +8,9 @@
 //! PodGangs that wait for room are terminated one per delay, the youngest first. If all were terminated at
 //! once, each could bind the same pods again. A PodGang that waits for a volume has room, so it is terminated
 //! after one delay.
+//!
+//! A scaling group replica in a base PodGang may be terminated alone, and then only partially bound. The rest
+//! of the PodGang is not affected, so only this replica is terminated again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,10 +40,12 @@ struct HalfBound {
     waits_for_room: bool,
 }
 
-/// A gang that was fully bound and has lost a pod is breached, which `gang_termination` handles.
-fn find_half_bound(caches: &Caches, pod_gang: &PodGang) -> Option<HalfBound> {
+/// A gang that was fully bound and has lost a pod is breached, which `gang_termination` handles. `part` limits
+/// the PodGang to the podgroups of these PodCliques.
+fn find_half_bound(caches: &Caches, pod_gang: &PodGang, part: Option<&[String]>) -> Option<HalfBound> {
     let pcs = caches.pod_clique_set_of(pod_gang)?;
-    let view = GangView::of(caches, pod_gang);
+    let mut view = GangView::of(caches, pod_gang);
+    view.podgroups.retain(|podgroup| part.is_none_or(|part| part.contains(&podgroup.name)));
     view.unbound_minimum()?;
     let bindings = view.podgroups.iter().filter(|podgroup| podgroup.min_replicas > 0).map(|podgroup| {
         let member = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
@@ -64,9 +69,14 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// Returns since when the PodGang is partially bound, and after how many termination delays it is terminated.
-pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Timestamp, u32)> {
-    let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang)?;
+/// Returns since when the PodGang, or this part of it, is partially bound, and after how many termination
+/// delays it is terminated.
+pub(super) fn half_bound(
+    context: &Context,
+    pod_gang: &PodGang,
+    part: Option<&[String]>,
+) -> Option<(Timestamp, u32)> {
+    let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang, part)?;
     if !waits_for_room {
         return Some((since, 1));
     }
@@ -78,7 +88,7 @@ pub(super) fn half_bound(context: &Context, pod_gang: &PodGang) -> Option<(Times
     let younger = others.iter().filter(|other: &&Arc<PodGang>| {
         other.labels().get(LABEL_SCHEDULER_NAME) == scheduler
             && age(other) > age(pod_gang)
-            && find_half_bound(&context.caches, other).is_some_and(|other| other.waits_for_room)
+            && find_half_bound(&context.caches, other, None).is_some_and(|other| other.waits_for_room)
     });
     Some((since, u32::try_from(younger.count()).unwrap_or(u32::MAX).saturating_add(1)))
 }
@@ -91,9 +101,12 @@ pub(super) fn time_left(half_bound: (Timestamp, u32), delay: Duration, now: Time
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use grove_api::names::CONDITION_MIN_AVAILABLE_HELD;
+    use kube::runtime::watcher::Event;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::context::test_api::World;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -128,6 +141,60 @@ mod tests {
         };
         let bindings: Vec<_> = bindings.iter().map(binding).collect();
         assert_eq!(half_bound_since(&pod_gang(scheduled.0, scheduled.1), &bindings), since.map(at));
+    }
+
+    fn owned(kind: &str, name: &str, owner: (&str, &str)) -> Value {
+        let owner = json!([{"apiVersion": "grove.io/v1alpha1", "kind": owner.0, "name": owner.1,
+                            "uid": format!("uid-of-{}", owner.1), "controller": true}]);
+        let metadata = json!({"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "labels": {},
+                              "ownerReferences": owner});
+        json!({"kind": kind, "metadata": metadata})
+    }
+
+    fn add_clique_with_pod(world: &mut World, name: &str, bound: Option<i64>) {
+        let mut held = json!({"type": CONDITION_MIN_AVAILABLE_HELD, "reason": "Generation0", "message": "",
+                              "status": "False", "lastTransitionTime": at(0)});
+        let mut pod = owned("Pod", &format!("{name}-x"), ("PodClique", name));
+        pod["metadata"]["labels"] = json!({"grove.io/podclique": name});
+        pod["spec"] = json!({});
+        if let Some(second) = bound {
+            held["status"] = json!("True");
+            held["lastTransitionTime"] = json!(at(second));
+            pod["spec"]["nodeName"] = json!("n");
+        }
+        let mut pclq = owned("PodClique", name, ("PodCliqueSet", "wl"));
+        pclq["spec"] = json!({"podSpec": {}, "replicas": 1, "minAvailable": 1});
+        pclq["status"] = json!({"conditions": [held]});
+        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(pclq).unwrap()));
+        world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    }
+
+    /// The PodGang was bound until its scaling group replica was terminated at second 9. A part of the replica
+    /// is bound again since second 12.
+    #[tokio::test]
+    async fn a_replica_that_was_terminated_alone_is_half_bound_alone() {
+        let mut world = World::new();
+        let pcs = json!({
+            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+            "spec": {"replicas": 1, "template": {"cliques": []}},
+        });
+        world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+        let cliques = [("wl-0-a", Some(5)), ("wl-0-sg-0-b", Some(12)), ("wl-0-sg-0-c", None)];
+        for (name, bound) in cliques {
+            add_clique_with_pod(&mut world, name, bound);
+        }
+        let mut gang = owned("PodGang", "wl-0", ("PodCliqueSet", "wl"));
+        let podgroups = cliques.map(|(name, _)| json!({"name": name, "minReplicas": 1, "podReferences": []}));
+        gang["spec"] = json!({"podgroups": podgroups});
+        gang["status"] = json!(pod_gang("False", 9).status);
+        let gang: PodGang = serde_json::from_value(gang).unwrap();
+        let since = |part: Option<&[String]>| {
+            find_half_bound(&world.context.caches, &gang, part).map(|found| found.since)
+        };
+        let replica = ["wl-0-sg-0-b", "wl-0-sg-0-c"].map(str::to_owned);
+        assert_eq!((since(None), since(Some(&replica[..]))), (None, Some(at(12))));
+        assert_eq!(since(Some(&replica[..1])), None, "this part is bound");
+        assert_eq!(since(Some(&replica[1..])), None, "no pod of this part is bound");
     }
 
     #[rstest::rstest]
