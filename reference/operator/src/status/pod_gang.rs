@@ -334,7 +334,16 @@ enum Cause {
 fn cause(message: &str) -> Cause {
     let message = message.to_lowercase();
     let has = |any: &[&str]| any.iter().any(|part| message.contains(part));
-    if has(&["insufficient", "resources available in", "didn't have enough resources"]) {
+    // The last three are from kube-scheduler's plugin DynamicResources.
+    let resource = [
+        "insufficient",
+        "resources available in",
+        "didn't have enough resources",
+        "cannot allocate all claims",
+        "resourceclaim",
+        "device class",
+    ];
+    if has(&resource) {
         Cause::Resource
     } else if has(&["volume"]) {
         Cause::Volume

@@ -164,6 +164,9 @@ async fn a_gang_that_the_scheduler_cannot_try_is_a_failure(#[case] pods: [&str; 
     1
 )]
 #[case::other_nodes(["0/2 nodes: 2 node(s) had untolerated taint(s)", "0/2 nodes: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)"], 1)]
+#[case::device(["0/2 nodes: 2 node(s) had untolerated taint(s)", "0/2 nodes: 2 cannot allocate all claims."], 1)]
+#[case::claim_in_use(["waiting for minCount pods", "0/2 nodes: 2 resourceclaim not available on the node."], 1)]
+#[case::device_class(["waiting for minCount pods", "request gpu: device class gpu.example.com does not exist"], 1)]
 #[case::no_cause(["waiting for minCount pods", "waiting for more"], 0)]
 #[tokio::test]
 async fn the_most_specific_message_is_reported(#[case] messages: [&str; 2], #[case] wanted: usize) {
