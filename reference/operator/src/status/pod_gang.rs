@@ -18,7 +18,7 @@ use kube::ResourceExt;
 use super::disruption::{self, Evictions};
 use super::foreign_gates;
 use super::held::held_since;
-use super::unbound_claims;
+use super::unbound_claims::{self, UnboundClaims};
 use crate::backend::Served;
 use crate::cache::gang_view::GangView;
 use crate::cache::observed_pod::PodCondition;
@@ -50,7 +50,7 @@ pub(crate) async fn reconcile(
     }
     let mut gang = Gang::of(&context, &pod_gang);
     if !gang.is_scheduled() && !fault!("omit-unbound-claim") {
-        gang.unbound_claims = unbound_claims::message(&context, &pod_gang, &gang.view).await;
+        gang.unbound_claims = unbound_claims::find(&context, &pod_gang, &gang.view).await;
     }
     let is_initialized = conditions::is_true(&before.conditions, CONDITION_INITIALIZED);
     // Before `Initialized` is True, `reconcile::pod_gang` writes the other conditions too.
@@ -87,15 +87,15 @@ struct Gang<'a> {
     pod_gang: &'a PodGang,
     view: GangView,
     failure: Option<String>,
-    /// The message about them. `None` if no claims have been listed.
-    unbound_claims: Option<String>,
+    /// Empty if no claims have been listed.
+    unbound_claims: UnboundClaims,
 }
 
 impl<'a> Gang<'a> {
     fn of(context: &'a Context, pod_gang: &'a PodGang) -> Self {
         let view = GangView::of(&context.caches, pod_gang);
         let failure = context.events.last_warning(pod_gang, REASON_SYNC_FAILED);
-        Self { context, pod_gang, view, failure, unbound_claims: None }
+        Self { context, pod_gang, view, failure, unbound_claims: UnboundClaims::default() }
     }
 
     fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
@@ -241,10 +241,15 @@ impl<'a> Gang<'a> {
             return ("BaseNotScheduled", message);
         }
         let gates = foreign_gates::message(&self.view).filter(|_| !fault!("omit-foreign-gates"));
-        let message = self.scheduler_message();
+        let mut message = self.scheduler_message();
+        if let (Some(message), Some(claims)) = (&mut message, &self.unbound_claims.without_node)
+            && cause(message) == Cause::Volume
+        {
+            *message = format!("{message}; {claims}");
+        }
         let has_cause = message.as_deref().is_some_and(|message| cause(message) != Cause::Unknown);
         // If the other pods are enough for the minimum, the gang also waits for what they lack (STAT-16).
-        let lacks_more = (has_cause || self.unbound_claims.is_some())
+        let lacks_more = (has_cause || self.unbound_claims.with_node.is_some())
             && self.view.short_of(foreign_gates::has_none).is_none();
         let message = match gates {
             Some(gates) if !lacks_more => return (FOREIGN_GATE, gates),
@@ -253,7 +258,7 @@ impl<'a> Gang<'a> {
         };
         // If a pod is bound, there was room for the whole gang, so the message is from an earlier attempt.
         let lacks_room = has_cause && !self.has_bound_pod();
-        match (message, &self.unbound_claims) {
+        match (message, &self.unbound_claims.with_node) {
             (_, Some(claims)) if !lacks_room => (VOLUME_MISSING, claims.clone()),
             (Some(message), _) if self.is_scheduler_error() => (SCHEDULER_ERROR, message),
             (Some(message), _) => ("Unschedulable", message),

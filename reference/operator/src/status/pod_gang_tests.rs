@@ -238,6 +238,22 @@ async fn a_removed_gate_is_no_longer_reported() {
     assert!(message.ends_with("did not add: example.org/review (p1)"), "{message}");
 }
 
+#[rstest::rstest]
+#[case::volumes("pod has unbound immediate PersistentVolumeClaims", true)]
+#[case::something_else("3 Insufficient cpu", false)]
+#[tokio::test]
+async fn a_message_about_volumes_names_the_claims(#[case] message: &str, #[case] names_claims: bool) {
+    let mut world = world();
+    pod(&mut world, "p0", "");
+    pod(&mut world, "p1", message);
+    let pod_gang = base();
+    let mut gang = Gang::of(&world.context, &pod_gang);
+    gang.unbound_claims.without_node = Some("pod p1 waits for claim data".to_owned());
+    let wanted =
+        if names_claims { format!("{message}; pod p1 waits for claim data") } else { message.to_owned() };
+    assert_eq!(gang.wait_reason(), ("Unschedulable", wanted));
+}
+
 #[tokio::test]
 async fn the_message_about_an_unchanged_fact_stays_for_a_while() {
     let mut world = world();

@@ -1,6 +1,7 @@
-//! Finds the PersistentVolumeClaims that pods wait for after their scheduler has chosen a node, up to ten
-//! minutes. No condition of the pod reports this wait, so the PodGang does (STAT-16). Claims are listed only
-//! for gangs that wait: a watch of every claim in the cluster would cost more.
+//! Finds the unbound PersistentVolumeClaims of waiting pods, so that the PodGang names them (STAT-16). A pod
+//! may wait for its claim after its scheduler has chosen a node, up to ten minutes. No condition of the pod
+//! reports this wait. Before that, the scheduler's message reports missing volumes, but names no claim.
+//! Claims are listed only for gangs that wait: a watch of every claim in the cluster would cost more.
 
 use std::collections::BTreeMap;
 
@@ -21,25 +22,32 @@ const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 /// The message names only this many claims.
 const LISTED: usize = 5;
 
-/// `None` also if claims cannot be listed, so that the rest of the status is still written.
-pub(super) async fn message(context: &Context, pod_gang: &PodGang, view: &GangView) -> Option<String> {
+/// Messages about the claims, each `None` without such a claim.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct UnboundClaims {
+    pub with_node: Option<String>,
+    pub without_node: Option<String>,
+}
+
+/// Empty also if claims cannot be listed, so that the rest of the status is still written.
+pub(super) async fn find(context: &Context, pod_gang: &PodGang, view: &GangView) -> UnboundClaims {
     let claims_of_pods = claims_of_pods(context, pod_gang, view);
     if claims_of_pods.is_empty() {
-        return None;
+        return UnboundClaims::default();
     }
     let namespace = pod_gang.namespace().unwrap_or_default();
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(context.client.clone(), &namespace);
     match claims.list(&ListParams::default()).await {
-        Ok(found) => message_about(claims_of_pods, &found.items),
+        Ok(found) => unbound(&claims_of_pods, &found.items),
         Err(error) => {
             tracing::warn!(namespace, %error, "cannot list PersistentVolumeClaims, so the PodGang does not \
                                                report unbound claims");
-            None
+            UnboundClaims::default()
         }
     }
 }
 
-/// Pairs of pod and claim, for pods for which a scheduler may have chosen a node.
+/// Pairs of pod and claim, for ungated pods without a node.
 fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec<(String, String)> {
     let pairs_of = |podgroup: &PodGroupView| {
         let clique = context.caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name)?;
@@ -53,26 +61,31 @@ fn claims_of_pods(context: &Context, pod_gang: &PodGang, view: &GangView) -> Vec
     view.podgroups.iter().filter_map(pairs_of).flatten().collect()
 }
 
-fn message_about(claims_of_pods: Vec<(String, String)>, found: &[PersistentVolumeClaim]) -> Option<String> {
-    let unbound = found.iter().filter(|claim| {
-        let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
-        phase != Some("Bound") && claim.annotations().contains_key(SELECTED_NODE)
-    });
-    let class = |claim: &PersistentVolumeClaim| claim.spec.as_ref()?.storage_class_name.clone();
-    let classes: BTreeMap<_, _> =
-        unbound.map(|claim| (claim.name_any(), class(claim).unwrap_or_default())).collect();
-    let waits = claims_of_pods.into_iter().filter_map(|(pod, claim)| {
-        let class = classes.get(&claim)?;
-        Some(format!("pod {pod} waits for claim {claim} of storage class {class}"))
-    });
-    let mut waits: Vec<_> = waits.collect();
-    if fault!("report-first-claim") {
-        waits.truncate(1);
+fn unbound(claims_of_pods: &[(String, String)], found: &[PersistentVolumeClaim]) -> UnboundClaims {
+    let is_unbound = |claim: &&PersistentVolumeClaim| {
+        claim.status.as_ref().and_then(|status| status.phase.as_deref()) != Some("Bound")
+    };
+    let unbound: BTreeMap<_, _> =
+        found.iter().filter(is_unbound).map(|claim| (claim.name_any(), claim)).collect();
+    let listed = |has_node: bool| {
+        let waits = claims_of_pods.iter().filter_map(|(pod, name)| {
+            let claim = unbound.get(name)?;
+            let class = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref());
+            let wait =
+                format!("pod {pod} waits for claim {name} of storage class {:?}", class.unwrap_or_default());
+            (claim.annotations().contains_key(SELECTED_NODE) == has_node).then_some(wait)
+        });
+        let mut waits: Vec<_> = waits.collect();
+        if fault!("report-first-claim") {
+            waits.truncate(1);
+        }
+        (!waits.is_empty()).then(|| shortened(&waits, LISTED))
+    };
+    let prefix = "the scheduler chose nodes for pods whose claims have no volume yet";
+    UnboundClaims {
+        with_node: listed(true).map(|listed| format!("{prefix}: {listed}")),
+        without_node: listed(false),
     }
-    (!waits.is_empty()).then(|| {
-        let listed = shortened(&waits, LISTED);
-        format!("the scheduler chose nodes for pods whose claims have no volume yet: {listed}")
-    })
 }
 
 #[cfg(test)]
@@ -90,36 +103,42 @@ mod tests {
         .unwrap()
     }
 
-    fn reported(pairs: &[(&str, &str)], found: &[PersistentVolumeClaim]) -> Option<String> {
-        let pairs = pairs.iter().map(|(pod, claim)| ((*pod).to_owned(), (*claim).to_owned())).collect();
-        let message = message_about(pairs, found)?;
+    fn reported(pairs: &[(&str, &str)], found: &[PersistentVolumeClaim]) -> UnboundClaims {
+        let pairs: Vec<_> =
+            pairs.iter().map(|(pod, claim)| ((*pod).to_owned(), (*claim).to_owned())).collect();
+        let found = unbound(&pairs, found);
         let prefix = "the scheduler chose nodes for pods whose claims have no volume yet: ";
-        Some(message.strip_prefix(prefix).unwrap().to_owned())
+        let without_prefix = |message: String| message.strip_prefix(prefix).unwrap().to_owned();
+        UnboundClaims { with_node: found.with_node.map(without_prefix), ..found }
     }
 
     #[rstest::rstest]
-    #[case::waiting("Pending", true, true)]
-    #[case::no_node_chosen("Pending", false, false)]
-    #[case::bound("Bound", true, false)]
-    fn only_a_claim_with_a_node_and_without_a_volume_is_reported(
+    #[case::waiting("Pending", true, (true, false))]
+    #[case::no_node_chosen("Pending", false, (false, true))]
+    #[case::bound("Bound", true, (false, false))]
+    fn only_a_claim_without_a_volume_is_reported(
         #[case] phase: &str,
         #[case] is_node_chosen: bool,
-        #[case] is_reported: bool,
+        #[case] reported_as: (bool, bool),
     ) {
-        let found = [claim("data", phase, is_node_chosen), claim("unused", "Pending", true)];
-        let message = reported(&[("w-0", "other"), ("w-1", "data")], &found);
-        let wanted = "pod w-1 waits for claim data of storage class fast";
-        assert_eq!(message.as_deref(), is_reported.then_some(wanted));
+        let claims = [claim("data", phase, is_node_chosen), claim("unused", "Pending", true)];
+        let found = reported(&[("w-0", "other"), ("w-1", "data")], &claims);
+        let wanted = "pod w-1 waits for claim data of storage class \"fast\"".to_owned();
+        let wanted = UnboundClaims {
+            with_node: reported_as.0.then(|| wanted.clone()),
+            without_node: reported_as.1.then_some(wanted),
+        };
+        assert_eq!(found, wanted);
     }
 
     #[test]
     fn every_unbound_claim_of_every_pod_is_reported_in_a_short_message() {
-        let found = ["a", "b", "c"].map(|name| claim(name, "Pending", true));
-        let two_pods = reported(&[("w-0", "a"), ("w-0", "b"), ("w-1", "c")], &found).unwrap();
-        let wanted = [("w-0", "a"), ("w-0", "b"), ("w-1", "c")]
-            .map(|(pod, claim)| format!("pod {pod} waits for claim {claim} of storage class fast"));
-        assert_eq!(two_pods, wanted.join(", "));
-        let many = reported(&[("w-0", "a"); 40], &found).unwrap();
+        let claims = ["a", "b", "c"].map(|name| claim(name, "Pending", true));
+        let pairs = [("w-0", "a"), ("w-0", "b"), ("w-1", "c")];
+        let wanted =
+            pairs.map(|(pod, claim)| format!("pod {pod} waits for claim {claim} of storage class \"fast\""));
+        assert_eq!(reported(&pairs, &claims).with_node, Some(wanted.join(", ")));
+        let many = reported(&[("w-0", "a"); 40], &claims).with_node.unwrap();
         assert!(many.ends_with(" and 35 more"), "{many}");
     }
 }
