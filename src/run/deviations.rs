@@ -3,8 +3,13 @@
 
 mod known;
 
+use std::collections::BTreeMap;
+
+use conformance_check::binding::NOT_BOUND_WHOLE;
 use conformance_contract::target::Target;
 use conformance_contract::violation::{Code, Violation};
+use conformance_history::{Header, list};
+use serde_json::Value;
 
 pub use self::known::DEVIATIONS;
 
@@ -44,9 +49,80 @@ pub fn may_show(case: &str, target: Target) -> bool {
     DEVIATIONS.iter().any(|known| known.case == case && known.target == target)
 }
 
+/// Returns the deviation of a case of the suite that may explain these violations of a user's workload. A
+/// workload shows any partly bound or pending unit with the same code, so the clause and the PodCliqueSets
+/// distinguish the deviations.
+pub(crate) fn of_workload(
+    header: &Header,
+    clause: &str,
+    violations: &[Violation],
+) -> Option<&'static Deviation> {
+    let clauses: &[&str] = match clause {
+        "AON-01" | "AON-03" => &["AON-01", "AON-03"],
+        "AON-02" => &["AON-02"],
+        _ => return None,
+    };
+    if violations.is_empty() || violations.iter().any(|violation| violation.code != NOT_BOUND_WHOLE) {
+        return None;
+    }
+    DEVIATIONS.iter().find(|known| {
+        known.target == header.target
+            && clauses.contains(&known.clause)
+            && can_occur(known.case, &header.submitted)
+    })
+}
+
+/// Whether the deviation of this case can occur with these PodCliqueSets. It cannot if the case prepares what
+/// no workload has, such as a second namespace or a broken watch.
+fn can_occur(case: &str, sets: &BTreeMap<String, Value>) -> bool {
+    match case {
+        "aon/one-pod-short" => true,
+        "aon/nothing-requested" => sets.values().any(has_pod_without_requests),
+        "aon/device-elsewhere" | "del/shared-claims" => sets.values().any(claims_devices),
+        _ => false,
+    }
+}
+
+fn has_pod_without_requests(set: &Value) -> bool {
+    let requests = |container: &Value| {
+        let amounts = ["requests", "limits"].map(|amounts| &container["resources"][amounts]);
+        amounts.into_iter().any(|amounts| amounts.as_object().is_some_and(|amounts| !amounts.is_empty()))
+    };
+    list(&set["spec"]["template"]["cliques"]).iter().any(|clique| {
+        let pod = &clique["spec"]["podSpec"];
+        let mut containers = list(&pod["containers"]).iter().chain(list(&pod["initContainers"]));
+        !requests(pod) && !containers.any(requests)
+    })
+}
+
+fn claims_devices(set: &Value) -> bool {
+    let template = &set["spec"]["template"];
+    let cliques = list(&template["cliques"]);
+    let shares = |part: &Value| !list(&part["resourceSharing"]).is_empty();
+    let claims = |clique: &Value| !list(&clique["spec"]["podSpec"]["resourceClaims"]).is_empty();
+    shares(template)
+        || list(&template["podCliqueScalingGroups"]).iter().any(shares)
+        || cliques.iter().any(|clique| shares(clique) || claims(clique))
+}
+
 impl Deviation {
     pub fn explains(&self, violations: &[Violation]) -> bool {
         violations.iter().all(|violation| self.shows.contains(&violation.code))
+    }
+
+    /// The line of a failed clause of a user's workload.
+    pub(crate) fn line(&self) -> String {
+        let Self { target, case, version, reason, .. } = self;
+        format!("known: {}, shown by case {case} on {target} {version}: {reason}", self.page())
+    }
+
+    fn page(&self) -> String {
+        let name = match self.target.backend() {
+            "default-scheduler" => "kube-scheduler",
+            "koord-scheduler" => "koordinator",
+            other => other,
+        };
+        format!("docs/findings/{name}.md")
     }
 }
 
@@ -56,7 +132,7 @@ mod tests {
     use conformance_contract::ruling::Broken;
     use conformance_history::testing::{Story, one_clique, worker};
     use conformance_history::{MarkName, SharedMark};
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::suites;
@@ -79,6 +155,44 @@ mod tests {
 
     fn submitted_on(target: Target, sets: &[(&str, usize)]) -> Story {
         sets.iter().fold(Story::on(target), |story, (set, pods)| story.submitted(one_clique(set, *pods)))
+    }
+
+    /// Returns the case whose deviation explains that a unit of a workload is not bound whole.
+    fn known_case(target: Target, clause: &str, pod: Value, code: Code) -> Option<&'static str> {
+        let mut set = one_clique("w", 2);
+        set["spec"]["template"]["cliques"][0]["spec"]["podSpec"] = pod;
+        let header = Story::on(target).submitted(set).end().header;
+        of_workload(&header, clause, &[Violation::new(code, "1 of 2 pods is bound", [])])
+            .map(|known| known.case)
+    }
+
+    #[test]
+    fn a_workload_shows_a_deviation_only_if_its_pods_can() {
+        let requesting = || json!({"containers": [{"name": "c", "resources": {"limits": {"cpu": "1"}}}]});
+        let claiming = || json!({"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]});
+        let known =
+            |target: Target, clause: &str, pod: Value| known_case(target, clause, pod, NOT_BOUND_WHOLE);
+        assert_eq!(known(Target::VOLCANO, "AON-02", json!({})), Some("aon/nothing-requested"));
+        assert_eq!(known(Target::VOLCANO, "AON-02", requesting()), None);
+        assert_eq!(known(Target::VOLCANO, "AON-01", json!({})), None);
+        assert_eq!(known(Target::KUBE_POD_GANG, "AON-02", claiming()), Some("aon/device-elsewhere"));
+        assert_eq!(known(Target::KUBE_TREE, "AON-03", claiming()), Some("del/shared-claims"));
+        assert_eq!(known(Target::KUBE_TREE, "AON-03", requesting()), None);
+        assert_eq!(known(Target::KOORDINATOR, "AON-01", requesting()), Some("aon/one-pod-short"));
+        assert_eq!(known(Target::KOORDINATOR, "AON-02", requesting()), None, "no watch was broken");
+        assert_eq!(known(Target::KAI, "AON-02", requesting()), None, "there is one namespace");
+        let other = Code::new("bound-without-capacity");
+        assert_eq!(known_case(Target::VOLCANO, "AON-02", json!({}), other), None);
+    }
+
+    #[test]
+    fn a_deviation_of_a_workload_has_a_page() {
+        let can_occur =
+            ["aon/one-pod-short", "aon/nothing-requested", "aon/device-elsewhere", "del/shared-claims"];
+        for known in DEVIATIONS.iter().filter(|known| can_occur.contains(&known.case)) {
+            let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(known.page());
+            assert!(page.is_file(), "{} is missing", page.display());
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use conformance_expect::schedulers;
 use conformance_history::History;
 use conformance_report::{CaseResult, Judgement, Probed, precondition_failed};
 
-use super::deviations::{self, DID_NOT_HAPPEN, Occurs};
-use super::suites;
+use super::deviations::{self, DID_NOT_HAPPEN, Deviation, Occurs};
+use super::{suites, workload};
 
 const OPERATOR_ENDED: Code = Code::new("operator-ended");
 
@@ -98,11 +98,23 @@ pub fn judgements(
                     Outcome { announced: true, ..outcome }
                 }
                 Some(known) => outcome.of_known_deviation(known.reason, known.occurs == Occurs::Always),
+                None if case.id == workload::ID => {
+                    let known = deviations::of_workload(&history.header, clause, &violations);
+                    with_known(outcome, known)
+                }
                 None => outcome,
             };
             Judgement { clause: clause.into(), outcome, violations }
         })
         .collect()
+}
+
+/// Adds the known deviation to the reason. The clause stays failed, because a workload only has the symptom.
+fn with_known(mut outcome: Outcome, known: Option<&Deviation>) -> Outcome {
+    if let (Some(known), Some(last)) = (known, outcome.reasons.last_mut()) {
+        *last = format!("{last}\n{}", known.line());
+    }
+    outcome
 }
 
 /// Returns the violation of the clause that requires the awaited state, if the target must satisfy it.

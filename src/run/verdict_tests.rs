@@ -6,8 +6,9 @@ use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
 use conformance_facts::invariant::Invariant;
 use conformance_history::SharedMark;
-use conformance_history::testing::{Story, object};
+use conformance_history::testing::{Story, object, one_clique};
 use rstest::rstest;
+use serde_json::Value;
 
 use super::*;
 
@@ -52,6 +53,28 @@ pub(super) fn only(ruling: Ruling, stop: Option<&Stop>) -> Outcome {
 
 pub(super) fn reason(outcome: &Outcome) -> String {
     outcome.reason().unwrap_or_default()
+}
+
+#[rstest]
+#[case::may_explain_it(
+    Target::VOLCANO,
+    Some("\nknown: docs/findings/volcano.md, shown by case aon/nothing-requested on volcano ")
+)]
+#[case::does_not_explain_it(Target::KAI, None)]
+fn a_failure_of_a_workload_names_a_possible_deviation(
+    #[case] target: Target,
+    #[case] expected: Option<&str>,
+) {
+    let story = Story::on(target).submitted(one_clique("w", 2)).workers("w", 2, 1);
+    let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
+    let case = workload::replayed("workload").unwrap();
+    let judged = judgements(case, target, &history, &(case.check)(&history), None);
+    let outcome = &judged.iter().find(|of| of.clause == "AON-02").unwrap().outcome;
+    assert_eq!(outcome.verdict, Verdict::Fail);
+    match expected {
+        Some(line) => assert!(reason(outcome).contains(line), "{outcome:?}"),
+        None => assert!(!reason(outcome).contains("known"), "{outcome:?}"),
+    }
 }
 
 #[test]

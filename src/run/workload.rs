@@ -38,7 +38,7 @@ const ROOM_FOR_ALL: MarkName = MarkName::of_case("room for all");
 /// The detail of the mark is a list of reasons.
 const UNDECIDED: MarkName = MarkName::of_case("only a scheduler can decide whether the pods fit");
 
-const ID: &str = "workload";
+pub(crate) const ID: &str = "workload";
 const TITLE: &str = "Your own workload is bound whole or not at all, and completely deleted";
 const CLAUSES: &[&str] = &["GANG-01", "GANG-02", "GANG-03", "AON-01", "AON-02", "AON-03", "DEL-01"];
 

@@ -39,3 +39,14 @@ fn a_recording_is_checked_offline(#[case] bound: bool, #[case] code: i32, #[case
         assert!(stdout(&output).contains("resourceVersion 3"), "the proof is missing: {}", stdout(&output));
     }
 }
+
+#[test]
+fn a_failed_workload_names_the_known_deviation() {
+    let header = r#"{"apiVersion":"conformance.grove.io/v1alpha1","kind":"History","case":"workload","target":"volcano","namespace":"n","submitted":{"short":{"kind":"PodCliqueSet","metadata":{"name":"short"},"spec":{"replicas":1,"template":{"cliques":[{"name":"worker","spec":{"replicas":2,"podSpec":{}}}]}}}}}"#;
+    let cli = Cli::new();
+    let history = cli.file("history.jsonl", &format!("{header}\n{}", recording(true)));
+    let output = cli.run(&["replay", &history]);
+    assert_eq!(output.status.code(), Some(1), "{}{}", stdout(&output), stderr(&output));
+    let known = "\nknown: docs/findings/volcano.md, shown by case aon/nothing-requested on volcano";
+    assert!(stdout(&output).contains(known), "{}", stdout(&output));
+}
