@@ -27,6 +27,7 @@ mod image;
 mod job;
 mod list;
 mod load;
+mod manifest_file;
 mod measured;
 mod mutants;
 mod mutate;

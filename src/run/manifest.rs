@@ -13,7 +13,11 @@ const SET_VERSION: &str = "grove.io/v1alpha1";
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     #[error("{0}")]
-    Yaml(#[from] grove_yaml::YamlError),
+    Yaml(grove_yaml::YamlError),
+    #[error(
+        "{error}\n  line {line} has {{{{, so the file may be a template: render it first, for example with helm template"
+    )]
+    Template { error: grove_yaml::YamlError, line: usize },
     #[error("document {document}: {reason}")]
     Document {
         /// The number of the document, from 1. Empty documents do not count.
@@ -28,8 +32,12 @@ pub enum ManifestError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    #[error("{0} is missing")]
-    Missing(&'static str),
+    #[error("{field} is missing: {remedy}")]
+    Missing { field: &'static str, remedy: &'static str },
+    #[error(
+        "metadata.name is {0:?}, so the file may be a template: render it first, for example with helm template"
+    )]
+    Template(String),
     #[error("{0}: metadata.name is missing")]
     NoName(String),
     #[error("apiVersion is {found}, expected {wanted}")]
@@ -82,6 +90,7 @@ const fn cluster_scoped(group: &'static str, name: &'static str) -> Kind {
 }
 
 const QUEUE: &str = "Queue";
+const KUSTOMIZE: &str = "render the folder with kubectl kustomize FOLDER, and pass the result";
 const VOLCANO_GROUP: &str = "scheduling.volcano.sh";
 
 static KINDS: [Kind; 14] = [
@@ -172,7 +181,7 @@ impl Manifest {
     pub(crate) fn read(manifest: &str) -> Result<Self, ManifestError> {
         let (mut read, mut namespace) = (Self::default(), None);
         let mut known: BTreeMap<(String, String, String), usize> = BTreeMap::new();
-        for (document, found) in (1..).zip(grove_yaml::documents(manifest)?) {
+        for (document, found) in (1..).zip(documents(manifest)?) {
             for object in items(found).into_iter().map(without_server_fields) {
                 let refused = |reason: DocumentError| ManifestError::Document { document, reason };
                 // Skip it, because the run uses its own namespace.
@@ -186,6 +195,9 @@ impl Manifest {
                 }
                 let name = object["metadata"]["name"].as_str().filter(|name| !name.is_empty());
                 let name = name.ok_or_else(|| refused(DocumentError::NoName(kind.clone())))?;
+                if name.contains("{{") {
+                    return Err(refused(DocumentError::Template(name.to_owned())));
+                }
                 let group = companion.map_or("", |kind| kind.group).to_owned();
                 if let Some(first) = known.insert((group, kind.clone(), name.to_owned()), document) {
                     let object = format!("{kind} {name}");
@@ -307,6 +319,15 @@ fn without_server_fields(mut object: Value) -> Value {
     object
 }
 
+fn documents(manifest: &str) -> Result<Vec<Value>, ManifestError> {
+    grove_yaml::documents(manifest).map_err(|error| {
+        match manifest.lines().position(|line| line.contains("{{")) {
+            Some(index) => ManifestError::Template { error, line: index + 1 },
+            None => ManifestError::Yaml(error),
+        }
+    })
+}
+
 fn items(document: Value) -> Vec<Value> {
     match document["items"].as_array() {
         Some(items) if document["kind"] == "List" => items.clone(),
@@ -314,10 +335,27 @@ fn items(document: Value) -> Vec<Value> {
     }
 }
 
+/// The files of kustomize and Helm, which are in the same folders as manifests, need not have a kind.
+fn missing(object: &Value) -> DocumentError {
+    if object["kind"].is_string() {
+        return DocumentError::Missing { field: "apiVersion", remedy: "add it" };
+    }
+    let remedy = if object["resources"].is_array() || object["patches"].is_array() {
+        KUSTOMIZE
+    } else if ["apiVersion", "name", "version"].into_iter().all(|field| object[field].is_string()) {
+        "this is the Chart.yaml of a Helm chart; render the chart with helm template, and pass the result"
+    } else if object.is_object() && object["apiVersion"].is_null() && object["metadata"].is_null() {
+        "if the file has Helm values, render the chart with helm template CHART --values FILE, and pass the result"
+    } else {
+        "add it"
+    };
+    DocumentError::Missing { field: "kind", remedy }
+}
+
 /// `None` for a PodCliqueSet.
 fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError> {
     let (Some(kind), Some(version)) = (object["kind"].as_str(), object["apiVersion"].as_str()) else {
-        return Err(DocumentError::Missing(if object["kind"].is_string() { "apiVersion" } else { "kind" }));
+        return Err(missing(object));
     };
     if kind == SET {
         let is_known = version == SET_VERSION;
@@ -335,7 +373,11 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
                 "remove the document; autoScalingConfig of a clique, or scaleConfig of a scaling group, creates one"
                     .to_owned()
             }
+            "Kustomization" | "Component" => KUSTOMIZE.to_owned(),
             "Node" | "ResourceSlice" => "move the document to a file, and pass it as --nodes FILE".to_owned(),
+            _ if kind.ends_with("List") => {
+                "save the objects with kubectl get -o yaml, which writes a List of apiVersion v1".to_owned()
+            }
             _ => {
                 let known: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();
                 let known: Vec<_> = known.into_iter().collect();

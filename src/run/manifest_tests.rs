@@ -63,9 +63,34 @@ fn an_exported_object_can_be_created_again() {
     "apiVersion: grove.io/v1\nkind: PodCliqueSet\n",
     "document 2: apiVersion is grove.io/v1, expected grove.io/v1alpha1"
 )]
-#[case::no_kind("apiVersion: v1\n", "document 2: kind is missing")]
-#[case::no_version("kind: Secret\n", "document 2: apiVersion is missing")]
-#[case::scalar("text\n", "document 2: kind is missing")]
+#[case::typed_list(
+    "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSetList\nitems: []\n",
+    "document 2: PodCliqueSetList of grove.io/v1alpha1 is not supported: save the objects with kubectl get -o yaml"
+)]
+#[case::no_kind("apiVersion: v1\n", "document 2: kind is missing: add it")]
+#[case::no_version("kind: Secret\n", "document 2: apiVersion is missing: add it")]
+#[case::scalar("text\n", "document 2: kind is missing: add it")]
+#[case::kustomization(
+    "resources: [w.yaml]\n",
+    "document 2: kind is missing: render the folder with kubectl kustomize"
+)]
+#[case::kustomization_with_kind(
+    "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+    "Kustomization of kustomize.config.k8s.io/v1beta1 is not supported: render the folder with kubectl kustomize"
+)]
+#[case::chart("apiVersion: v2\nname: c\nversion: 1.0.0\n", "render the chart with helm template, and pass")]
+#[case::values(
+    "image: {tag: v1}\nresources: {limits: {cpu: 1}}\n",
+    "document 2: kind is missing: if the file has Helm values, render the chart with helm template CHART --values FILE"
+)]
+#[case::template(
+    "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Release.Name }}\n",
+    "line 8 has {{, so the file may be a template: render it first, for example with helm template"
+)]
+#[case::quoted_template(
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: '{{ .Release.Name }}'}\n",
+    "document 2: metadata.name is \"{{ .Release.Name }}\", so the file may be a template"
+)]
 #[case::finalizer(
     "apiVersion: v1\nkind: Secret\nmetadata: {name: s, finalizers: [example.com/own]}\n",
     "document 2: metadata.finalizers: no controller of the run removes example.com/own"

@@ -15,6 +15,57 @@ fn invalid_yaml_is_reported_with_its_line() {
 }
 
 #[rstest::rstest]
+#[case::gzip(b"\x1f\x8b\x08", "w.yaml: the file is compressed with gzip: decompress it with gunzip")]
+#[case::not_utf_8(b"a: \xfc", "w.yaml: the file is not UTF-8 at byte 3 (from 0): save it as UTF-8")]
+#[case::empty(b"", "w.yaml: the manifest has no PodCliqueSet: add one of apiVersion grove.io/v1alpha1")]
+#[case::template(
+    b"kind: PodCliqueSet\nmetadata:\n  name: {{ .Release.Name }}\n",
+    "line 3 has {{, so the file may be a template: render it first, for example with helm template"
+)]
+#[case::values(
+    b"image: v1\n",
+    "w.yaml: document 1: kind is missing: if the file has Helm values, render the chart"
+)]
+fn a_file_that_is_no_manifest_is_a_usage_error(#[case] bytes: &[u8], #[case] expected: &str) {
+    let cli = Cli::new();
+    std::fs::write(cli.home.path().join("w.yaml"), bytes).expect("a file can be written");
+    let output = cli.run(&["workload", "w.yaml", "--nodes", "4x8"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+}
+
+#[test]
+fn standard_input_is_a_usage_error() {
+    let output = Cli::new().run(&["workload", "-", "--nodes", "4x8"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("save it to a file, and pass the file"), "{}", stderr(&output));
+}
+
+const LARGE: &str = r#"{
+	"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "w"},
+	"spec": {"replicas": 1, "template": {"cliques": [{"name": "a", "spec": {"roleName": "a", "replicas": 9, "podSpec": {
+		"containers": [{"name": "c", "image": "registry.k8s.io\/pause:3.10", "resources": {"limits": {"nvidia.com/gpu": 8}}}]}}}]}}
+}
+"#;
+
+#[rstest::rstest]
+#[case::json(LARGE.to_owned())]
+#[case::json_in_windows_format(format!("\u{feff}{}", LARGE.replace('\n', "\r\n")))]
+#[case::yaml_in_windows_format(format!(
+    "\u{feff}{}",
+    SET.replace("replicas: 2", "replicas: 9")
+        .replace("{name: c}", "{name: c, stdin: no, resources: {limits: {nvidia.com/gpu: 8}}}")
+        .replace('\n', "\r\n")
+))]
+fn json_and_files_of_windows_are_read(#[case] text: String) {
+    let cli = Cli::new();
+    let file = cli.file("w.yaml", &text);
+    let output = cli.run(&["workload", &file, "--nodes", "4x8"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("9 pods request 72 nvidia.com/gpu"), "{}", stderr(&output));
+}
+
+#[rstest::rstest]
 #[case::request(
     "containers: [{name: c, resources: {requests: {rdma/ib: 8}}}]",
     "spec.template.cliques[0].spec.podSpec.containers[0].resources.requests[\"rdma/ib\"]: each pod of PodClique w-0-a \

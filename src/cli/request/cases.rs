@@ -11,7 +11,7 @@ use conformance_run::workload;
 
 use super::{NodesSource, WorkloadNodes};
 use crate::options::ProviderName;
-use crate::{Failure, output, select};
+use crate::{Failure, manifest_file, output, select};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Cases {
@@ -65,7 +65,7 @@ pub(super) fn own_workload(
                 .into(),
         ));
     }
-    let text = std::fs::read_to_string(file)
+    let text = manifest_file::read(file)
         .map_err(|error| Failure::Usage(format!("workload {}: {error}", file.display())))?;
     let knowledge = match provider {
         ProviderName::Local => Knowledge::Complete,

@@ -10,6 +10,7 @@ use conformance_run::node_templates::Templates;
 use conformance_run::workload;
 
 use crate::args::NodesArgs;
+use crate::manifest_file::{self, ManifestFileError};
 use crate::{Failure, output, provider, select};
 
 #[derive(Debug, Clone)]
@@ -59,7 +60,10 @@ impl WorkloadNodes {
         }
         let usage = |reason: &dyn std::fmt::Display| Failure::Usage(format!("--nodes {word}: {reason}"));
         let advice = "pass NODESxGPUS, or a file of Nodes";
-        let text = std::fs::read_to_string(file).map_err(|error| usage(&format!("{error}: {advice}")))?;
+        let text = manifest_file::read(file).map_err(|error| match error {
+            ManifestFileError::Unreadable(error) => usage(&format!("{error}: {advice}")),
+            other => usage(&other),
+        })?;
         let templates = Templates::read(&text, word).map_err(|error| usage(&error))?;
         Ok(Self { source: NodesSource::File(file.to_owned()), nodes: templates.nodes() })
     }
