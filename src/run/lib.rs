@@ -10,10 +10,10 @@
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
 //! - [`workload`] turns a user's own PodCliqueSets into a case, and [`admission`] validates them at the API
-//!   server before the case. `manifest` reads the user's documents, and [`node_templates`] describes nodes
-//!   like those of the user's cluster. [`feasibility`] decides whether the pods of one PodCliqueSet fit the
-//!   nodes. `joint` decides it for all PodCliqueSets of a manifest, and uses `references` and
-//!   `domain_selectors`.
+//!   server before the case. `manifest` reads the user's documents, and `exported` removes from them what
+//!   belongs to another cluster. [`node_templates`] describes nodes like those of the user's cluster.
+//!   [`feasibility`] decides whether the pods of one PodCliqueSet fit the nodes. `joint` decides it for all
+//!   PodCliqueSets of a manifest, and uses `references` and `domain_selectors`.
 //! - [`near_limit`] compares the decision of [`feasibility`] with what a scheduler does.
 //! - [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders clauses as
 //!   Markdown.
@@ -27,6 +27,7 @@ pub mod contract_pages;
 pub mod deviations;
 mod domain_selectors;
 pub mod environment;
+mod exported;
 pub mod feasibility;
 pub mod first_failure;
 pub mod interruption;

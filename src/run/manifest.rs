@@ -7,6 +7,8 @@ use conformance_contract::target::Target;
 use conformance_history::{list, text};
 use serde_json::{Value, json};
 
+use crate::exported::as_before_creation;
+
 const SET: &str = "PodCliqueSet";
 const SET_VERSION: &str = "grove.io/v1alpha1";
 
@@ -110,10 +112,6 @@ static KINDS: [Kind; 14] = [
     Kind { backend: Some("kai-scheduler"), ..cluster_scoped("scheduling.run.ai", QUEUE) },
 ];
 
-/// Fields that the API server sets. A manifest that was exported from a cluster has them.
-const SET_BY_SERVER: [&str; 6] =
-    ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"];
-
 /// Created before the PodCliqueSets, and deleted after them.
 #[derive(Debug)]
 pub(crate) struct Companion {
@@ -145,9 +143,6 @@ impl Companion {
 
     pub(crate) fn in_namespace(&self, namespace: &str, run: &str) -> Value {
         let mut object = self.object.clone();
-        if let Some(fields) = object.as_object_mut() {
-            fields.remove("status");
-        }
         if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
             metadata.remove("namespace");
         }
@@ -182,7 +177,7 @@ impl Manifest {
         let (mut read, mut namespace) = (Self::default(), None);
         let mut known: BTreeMap<(String, String, String), usize> = BTreeMap::new();
         for (document, found) in (1..).zip(documents(manifest)?) {
-            for object in items(found).into_iter().map(without_server_fields) {
+            for object in items(found).into_iter().map(as_before_creation) {
                 let refused = |reason: DocumentError| ManifestError::Document { document, reason };
                 // Skip it, because the run uses its own namespace.
                 if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
@@ -306,17 +301,6 @@ impl Manifest {
 
 fn scope_of(set: &Value) -> Option<&str> {
     set["metadata"]["annotations"][names::GANG_SCOPE].as_str()
-}
-
-/// Removes the metadata that the API server and the operator set.
-fn without_server_fields(mut object: Value) -> Value {
-    if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
-        SET_BY_SERVER.iter().for_each(|field| drop(metadata.remove(*field)));
-        if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
-            finalizers.retain(|finalizer| !text(finalizer).starts_with("grove.io/"));
-        }
-    }
-    object
 }
 
 fn documents(manifest: &str) -> Result<Vec<Value>, ManifestError> {

@@ -33,13 +33,71 @@ fn the_items_of_a_list_are_documents() {
     assert!(found.unwrap().has("Secret", "s"));
 }
 
+/// Metadata of `kubectl get -o yaml`, and further fields.
+fn exported(name: &str, more: &str) -> String {
+    format!(
+        "{{name: {name}, uid: u, resourceVersion: '7', generation: 2, creationTimestamp: '2026-11-01T10:00:00Z', \
+         managedFields: [], ownerReferences: [{{apiVersion: v1, kind: Pod, name: o, uid: v}}], \
+         deletionTimestamp: '2026-11-01T11:00:00Z', deletionGracePeriodSeconds: 0, {more}}}"
+    )
+}
+
+#[rstest::rstest]
+#[case::secret(
+    "Secret",
+    "labels: {a: b}, finalizers: [grove.io/podcliqueset.grove.io]",
+    "type: Opaque",
+    json!({"metadata": {"name": "s", "labels": {"a": "b"}, "finalizers": []}, "type": "Opaque"})
+)]
+#[case::bound_claim(
+    "PersistentVolumeClaim",
+    "finalizers: [kubernetes.io/pvc-protection], annotations: {pv.kubernetes.io/bind-completed: 'yes', \
+     pv.kubernetes.io/bound-by-controller: 'yes', volume.kubernetes.io/selected-node: n, own: kept}",
+    "spec: {storageClassName: fast, volumeName: pvc-1}\nstatus: {phase: Bound}",
+    json!({
+        "metadata": {"name": "s", "finalizers": [], "annotations": {"own": "kept"}},
+        "spec": {"storageClassName": "fast"},
+    })
+)]
+#[case::service(
+    "Service",
+    "labels: {}",
+    "spec: {clusterIP: 10.43.0.9, clusterIPs: [10.43.0.9], ports: [{port: 80}]}\nstatus: {loadBalancer: {}}",
+    json!({"metadata": {"name": "s", "labels": {}}, "spec": {"ports": [{"port": 80}]}})
+)]
+#[case::headless_service(
+    "Service",
+    "labels: {}",
+    "spec: {clusterIP: None}",
+    json!({"metadata": {"name": "s", "labels": {}}, "spec": {"clusterIP": "None"}})
+)]
+fn an_exported_object_can_be_created_again(
+    #[case] kind: &str,
+    #[case] metadata: &str,
+    #[case] fields: &str,
+    #[case] expected: Value,
+) {
+    let (metadata, mut expected) = (exported("s", metadata), expected);
+    let found =
+        manifest(&[&format!("apiVersion: v1\nkind: {kind}\nmetadata: {metadata}\n{fields}\n")]).unwrap();
+    expected["apiVersion"] = "v1".into();
+    expected["kind"] = kind.into();
+    assert_eq!(found.companions[0].object, expected);
+}
+
 #[test]
-fn an_exported_object_can_be_created_again() {
-    let metadata = "{name: s, uid: u, resourceVersion: '7', generation: 2, managedFields: [], labels: {a: b}, \
-                    finalizers: [grove.io/podcliqueset.grove.io]}";
-    let found = manifest(&[&format!("apiVersion: v1\nkind: Secret\nmetadata: {metadata}\n")]).unwrap();
-    let secret = found.of_kind("Secret").next().unwrap();
-    assert_eq!(secret.object["metadata"], json!({"name": "s", "labels": {"a": "b"}, "finalizers": []}));
+fn an_exported_pod_clique_set_can_be_created_again() {
+    let metadata = exported("w", "annotations: {own: kept}");
+    let text = format!(
+        "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {metadata}\nstatus: {{replicas: 1}}\n"
+    );
+    let found = Manifest::read(&text).unwrap();
+    let expected = json!({
+        "apiVersion": "grove.io/v1alpha1",
+        "kind": "PodCliqueSet",
+        "metadata": {"name": "w", "annotations": {"own": "kept"}},
+    });
+    assert_eq!(found.sets, [(1, expected)]);
 }
 
 #[rstest::rstest]
