@@ -41,7 +41,7 @@ pub async fn admitted(
         accepted = try_sets(test_cluster, &manifest, targets, !created.is_empty()).await;
     }
     if accepted.is_ok() {
-        accepted = try_pods(test_cluster, &manifest).await;
+        accepted = try_pods(test_cluster, &manifest, targets).await;
     }
     for object in created.iter().rev() {
         let deleted = deploy::delete(client, object).await;
@@ -116,13 +116,18 @@ async fn try_set(
 
 /// Sends a pod of each clique as a dry run. In an existing cluster, policies of the namespace may reject it
 /// although the namespace of the case has none.
-async fn try_pods(test_cluster: &TestCluster, manifest: &Manifest) -> Result<(), WorkloadError> {
+async fn try_pods(
+    test_cluster: &TestCluster,
+    manifest: &Manifest,
+    targets: &[Target],
+) -> Result<(), WorkloadError> {
+    let inherits_priority = targets.iter().any(|target| schedulers::of(*target).reads_priority_of_pods());
     let cluster = &test_cluster.cluster;
     if cluster.local().is_none() && cluster.kind().is_none() {
         return Ok(());
     }
     for (_, set) in &manifest.sets {
-        for (clique, mut pod) in trial_pods::of(set, NAMESPACE) {
+        for (clique, mut pod) in trial_pods::of(set, NAMESPACE, inherits_priority) {
             // The API server of kind requires that the account exists, and it may be in the manifest.
             if let Some(spec) = pod["spec"].as_object_mut().filter(|_| cluster.kind().is_some()) {
                 spec.remove("serviceAccountName");

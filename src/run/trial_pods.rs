@@ -7,9 +7,13 @@ use conformance_contract::names;
 use conformance_history::{list, text};
 use serde_json::{Value, json};
 
-/// The name of each clique, and a pod of its template.
-pub(crate) fn of(set: &Value, namespace: &str) -> Vec<(String, Value)> {
+const PRIORITY: &str = "priorityClassName";
+
+/// The name of each clique, and a pod of its template. If `inherits_priority` is set, a pod without a priority
+/// class has that of the PodCliqueSet.
+pub(crate) fn of(set: &Value, namespace: &str, inherits_priority: bool) -> Vec<(String, Value)> {
     let name = text(&set["metadata"]["name"]);
+    let class = text(&set["spec"]["template"][PRIORITY]);
     let pod = |clique: &Value| {
         let clique_name = text(&clique["name"]);
         let mut pod = json!({
@@ -25,6 +29,10 @@ pub(crate) fn of(set: &Value, namespace: &str) -> Vec<(String, Value)> {
         });
         if let Some(spec) = pod["spec"].as_object_mut() {
             names::POD_FIELDS_OF_GROVE.iter().for_each(|field| drop(spec.remove(*field)));
+            let has_none = spec.get(PRIORITY).is_none_or(|own| text(own).is_empty());
+            if inherits_priority && has_none && !class.is_empty() {
+                spec.insert(PRIORITY.to_owned(), class.into());
+            }
         }
         add_shared_claims(&mut pod["spec"]);
         (clique_name.to_owned(), pod)
@@ -63,7 +71,7 @@ mod tests {
         });
         let clique = json!({"name": "w", "labels": {"app": "a"}, "spec": {"podSpec": spec}});
         let set = json!({"metadata": {"name": "s"}, "spec": {"template": {"cliques": [clique]}}});
-        let found = of(&set, "default");
+        let found = of(&set, "default", true);
         let wanted = json!({
             "containers": [container],
             "resourceClaims": [
@@ -75,5 +83,22 @@ mod tests {
         assert_eq!((found[0].0.as_str(), &found[0].1["spec"]), ("w", &wanted));
         assert_eq!(found[0].1["metadata"]["name"], "s-0-w");
         assert_eq!(found[0].1["metadata"]["labels"], json!({"app": "a"}));
+    }
+
+    #[rstest::rstest]
+    #[case::inherited("high", "", true, "high")]
+    #[case::own("high", "low", true, "low")]
+    #[case::not_inherited("high", "", false, "")]
+    #[case::none("", "", true, "")]
+    fn a_pod_has_the_priority_class_that_the_operator_gives_it(
+        #[case] of_set: &str,
+        #[case] of_clique: &str,
+        #[case] inherits: bool,
+        #[case] expected: &str,
+    ) {
+        let clique = json!({"name": "w", "spec": {"podSpec": {(PRIORITY): of_clique}}});
+        let template = json!({(PRIORITY): of_set, "cliques": [clique]});
+        let set = json!({"metadata": {"name": "s"}, "spec": {"template": template}});
+        assert_eq!(of(&set, "default", inherits)[0].1["spec"][PRIORITY], expected);
     }
 }
