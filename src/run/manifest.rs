@@ -69,9 +69,13 @@ pub enum DocumentError {
     )]
     NoReplicas(String),
     #[error(
-        "PodCliqueSets {first} and {second} would both have PodClique {clique}: rename one of them, or one of their cliques"
+        "PodCliqueSets {first} and {second} would both have {object}: rename one of them, or their cliques and scaling groups"
     )]
-    SamePodClique { first: String, second: String, clique: String },
+    SameName { first: String, second: String, object: String },
+    #[error(
+        "Grove creates {object} for PodCliqueSet {set}, and the manifest has another one: rename one of them"
+    )]
+    NameOfGrove { set: String, object: String },
 }
 
 #[derive(Debug)]

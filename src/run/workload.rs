@@ -21,7 +21,6 @@ use conformance_driver::case::{Case, Isolation, Nodes, nodes};
 use conformance_driver::context::{Stop, TestContext, node_spec};
 use conformance_driver::created_case::CreatedCase;
 use conformance_driver::limits::SCHEDULING;
-use conformance_expect as expect;
 use conformance_expect::{Expected, Gang, Unit};
 use conformance_facts::binding::not_fully_bound;
 use conformance_history::{History, MarkName, SharedMark, list, text};
@@ -30,7 +29,8 @@ use serde_json::Value;
 use crate::domain_selectors::{ANY_NAMESPACE, in_domains_of};
 use crate::feasibility::{Decision, Feasibility, Knowledge, Misfit};
 use crate::joint;
-use crate::manifest::{DocumentError, Manifest, ManifestError};
+use crate::manifest::{Manifest, ManifestError};
+use crate::unjudgeable;
 
 const WHOLE_WITHOUT_ROOM: Code = Code::new("bound-without-capacity");
 
@@ -88,13 +88,7 @@ pub struct Accepted {
 
 pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<Accepted, WorkloadError> {
     let manifest = Manifest::read(text)?;
-    for (document, set) in &manifest.sets {
-        if expect::gangs(set).is_empty() {
-            let reason = DocumentError::NoReplicas(self::text(&set["metadata"]["name"]).to_owned());
-            return Err(ManifestError::Document { document: *document, reason }.into());
-        }
-    }
-    if let Some((document, reason)) = same_pod_clique(&manifest) {
+    if let Some((document, reason)) = unjudgeable::reason(&manifest) {
         return Err(ManifestError::Document { document, reason }.into());
     }
     let cluster_scoped = manifest.cluster_scoped();
@@ -121,22 +115,6 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
         _ => Isolation::Shared,
     };
     Ok(Accepted { case: created.case(of_nodes(knowledge).isolation(isolation)), undecided })
-}
-
-/// Admission sees one PodCliqueSet at a time, so it does not refuse two that need a PodClique of one name.
-fn same_pod_clique(manifest: &Manifest) -> Option<(usize, DocumentError)> {
-    let mut known: BTreeMap<String, String> = BTreeMap::new();
-    for (document, set) in &manifest.sets {
-        let second = text(&set["metadata"]["name"]);
-        let groups = expect::gangs(set).into_iter().flat_map(|gang| gang.groups);
-        for clique in groups.map(|group| group.clique).collect::<BTreeSet<_>>() {
-            if let Some(first) = known.insert(clique.clone(), second.to_owned()) {
-                let reason = DocumentError::SamePodClique { first, second: second.to_owned(), clique };
-                return Some((*document, reason));
-            }
-        }
-    }
-    None
 }
 
 /// Nodes for pairs of (nodes, GPUs per node), with [`PODS`] pods each, in the racks of `cluster create`.

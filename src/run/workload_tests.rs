@@ -138,6 +138,10 @@ fn a_clique_of_another_scheduler_is_refused() {
     ),
     "document 2: PodCliqueSets w and w-0 would both have PodClique w-0-0-x: rename one of them"
 )]
+#[case(
+    format!("{}---\napiVersion: v1\nkind: Service\nmetadata: {{name: w-0}}\n", workload(1, 8)),
+    "document 1: Grove creates Service w-0 for PodCliqueSet w, and the manifest has another one: rename one"
+)]
 #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "document 1: Pod of grove.io/v1alpha1 is not supported")]
 #[case("a: [".into(), "line 2")]
 #[case(String::new(), "the manifest has no PodCliqueSet")]

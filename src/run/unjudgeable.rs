@@ -1,0 +1,135 @@
+//! PodCliqueSets that admission may accept, but that the case of a user's workload cannot judge.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conformance_expect as expect;
+use conformance_expect::startup;
+use conformance_history::text;
+use serde_json::Value;
+
+use crate::manifest::{DocumentError, Manifest};
+
+/// Returns the first reason, with the number of the document.
+pub(crate) fn reason(manifest: &Manifest) -> Option<(usize, DocumentError)> {
+    let mut sets = manifest.sets.iter();
+    let of_one = sets.find_map(|(document, set)| Some((*document, reason_of(set)?)));
+    of_one.or_else(|| taken_name(manifest))
+}
+
+fn reason_of(set: &Value) -> Option<DocumentError> {
+    let name = text(&set["metadata"]["name"]);
+    expect::gangs(set).is_empty().then(|| DocumentError::NoReplicas(name.to_owned()))
+}
+
+/// Admission sees one PodCliqueSet at a time, so it does not refuse two that need an object of one name. It
+/// does not know the other objects of the manifest either.
+fn taken_name(manifest: &Manifest) -> Option<(usize, DocumentError)> {
+    let mut known: BTreeMap<(&str, String), &str> = BTreeMap::new();
+    for (document, set) in &manifest.sets {
+        let name = text(&set["metadata"]["name"]);
+        for created in created_by_grove(set) {
+            let object = format!("{} {}", created.0, created.1);
+            if manifest.has(created.0, &created.1) {
+                return Some((*document, DocumentError::NameOfGrove { set: name.to_owned(), object }));
+            }
+            if let Some(first) = known.insert(created, name) {
+                let (first, second) = (first.to_owned(), name.to_owned());
+                return Some((*document, DocumentError::SameName { first, second, object }));
+            }
+        }
+    }
+    None
+}
+
+/// The kinds and names of the objects that Grove creates for a PodCliqueSet, if they can conflict with others.
+fn created_by_grove(set: &Value) -> BTreeSet<(&'static str, String)> {
+    let name = text(&set["metadata"]["name"]);
+    let mut created = BTreeSet::new();
+    let mut minimums: BTreeMap<String, usize> = BTreeMap::new();
+    for gang in expect::gangs(set) {
+        if gang.is_base {
+            let name = format!("{name}-{}", gang.replica);
+            created.extend([("PodGang", name.clone()), ("Service", name)]);
+        } else if let Some((group, index)) = gang.groups.first().and_then(|group| group.scaling_group.clone())
+        {
+            let minimum = *minimums.entry(group.clone()).or_insert(index);
+            created.insert(("PodGang", format!("{group}-{}", index - minimum)));
+        }
+        for group in gang.groups {
+            created.insert(("PodClique", group.clique));
+            created.extend(group.scaling_group.map(|(group, _)| ("PodCliqueScalingGroup", group)));
+        }
+    }
+    if startup::parents(set).values().any(|parents| !parents.is_empty()) {
+        created.insert(("ServiceAccount", name.to_owned()));
+    }
+    created
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// One clique is standalone. The other one is in a scaling group with one replica above its minimum.
+    fn set(name: &str, group: &str, order: &str) -> String {
+        let clique = |name: &str| json!({"name": name, "spec": {"replicas": 2, "podSpec": {}}});
+        let member = format!("member-{group}");
+        let template = json!({
+            "cliqueStartupType": order,
+            "cliques": [clique("a"), clique(&member)],
+            "podCliqueScalingGroups": [{"name": group, "cliqueNames": [member], "replicas": 2}],
+        });
+        let set = json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": name},
+            "spec": {"replicas": 1, "template": template}});
+        format!("{set}\n")
+    }
+
+    fn message(documents: &[String]) -> Option<String> {
+        let manifest = Manifest::read(&documents.join("---\n")).unwrap();
+        reason(&manifest).map(|(document, reason)| format!("document {document}: {reason}"))
+    }
+
+    #[rstest::rstest]
+    #[case::different("w", "x", "sg", None)]
+    #[case::like_a_pod_gang("w", "w-0", "sg", None)]
+    #[case::scaling_group(
+        "w",
+        "w-0",
+        "s",
+        Some("PodCliqueSets w and w-0 would both have PodCliqueScalingGroup w-0-0-s")
+    )]
+    #[case::scaled_pod_gang(
+        "w",
+        "w-0-0-s",
+        "t",
+        Some("PodCliqueSets w and w-0-0-s would both have PodGang w-0-0-s-0")
+    )]
+    fn two_pod_clique_sets_with_one_derived_name_are_refused(
+        #[case] first: &str,
+        #[case] second: &str,
+        #[case] group: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        // The group `0-s` of the first PodCliqueSet has the same object name as the group `s` of `w-0`.
+        let found = message(&[set(first, "0-s", ""), set(second, group, "")]);
+        match expected {
+            Some(expected) => {
+                assert!(found.as_ref().is_some_and(|found| found.contains(expected)), "{found:?}")
+            }
+            None => assert_eq!(found, None),
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::in_order("CliqueStartupTypeInOrder", true)]
+    #[case::without_an_order("CliqueStartupTypeAnyOrder", false)]
+    fn a_startup_order_needs_a_service_account(#[case] order: &str, #[case] is_refused: bool) {
+        let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: w}\n".to_owned();
+        let found = message(&[set("w", "sg", order), account]);
+        let expected =
+            "document 1: Grove creates ServiceAccount w for PodCliqueSet w, and the manifest has another one";
+        assert_eq!(found.is_some_and(|found| found.starts_with(expected)), is_refused);
+    }
+}
