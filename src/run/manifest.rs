@@ -68,6 +68,8 @@ pub enum DocumentError {
         "PodCliqueSet {0} has no replicas, so there is nothing to schedule: set spec.replicas to at least 1"
     )]
     NoReplicas(String),
+    #[error("PodCliqueSet {set} has more than {most} pods: lower the replicas")]
+    TooManyPods { set: String, most: u64 },
     #[error(
         "PodCliqueSets {first} and {second} would both have {object}: rename one of them, or their cliques and scaling groups"
     )]

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_expect as expect;
 use conformance_expect::startup;
-use conformance_history::text;
+use conformance_history::{list, text};
 use serde_json::Value;
 
 use crate::manifest::{DocumentError, Manifest};
+
+/// 1,000 nodes, the most that a run simulates, have room for 110,000 pods by default.
+const MAX_PODS: u64 = 100_000;
 
 /// Returns the first reason, with the number of the document.
 pub(crate) fn reason(manifest: &Manifest) -> Option<(usize, DocumentError)> {
@@ -17,8 +20,31 @@ pub(crate) fn reason(manifest: &Manifest) -> Option<(usize, DocumentError)> {
 }
 
 fn reason_of(set: &Value) -> Option<DocumentError> {
-    let name = text(&set["metadata"]["name"]);
-    expect::gangs(set).is_empty().then(|| DocumentError::NoReplicas(name.to_owned()))
+    let name = || text(&set["metadata"]["name"]).to_owned();
+    if count(&set["spec"]["replicas"], 0) == 0 {
+        return Some(DocumentError::NoReplicas(name()));
+    }
+    if has_too_many_pods(set) {
+        return Some(DocumentError::TooManyPods { set: name(), most: MAX_PODS });
+    }
+    None
+}
+
+fn count(value: &Value, otherwise: u64) -> u64 {
+    value.as_u64().unwrap_or(otherwise)
+}
+
+/// Counts without a list of the pods, which could exceed the memory.
+fn has_too_many_pods(set: &Value) -> bool {
+    let template = &set["spec"]["template"];
+    let groups = list(&template["podCliqueScalingGroups"]);
+    let group_replicas = |group: &Value| count(&group["replicas"], 1);
+    let pods = list(&template["cliques"]).iter().map(|clique| {
+        let group = groups.iter().find(|group| list(&group["cliqueNames"]).contains(&clique["name"]));
+        count(&clique["spec"]["replicas"], 1).max(1).saturating_mul(group.map_or(1, group_replicas))
+    });
+    let of_replica = pods.chain(groups.iter().map(group_replicas)).fold(0, u64::saturating_add);
+    of_replica.saturating_mul(count(&set["spec"]["replicas"], 0)) > MAX_PODS
 }
 
 /// Admission sees one PodCliqueSet at a time, so it does not refuse two that need an object of one name. It
@@ -131,5 +157,18 @@ mod tests {
         let expected =
             "document 1: Grove creates ServiceAccount w for PodCliqueSet w, and the manifest has another one";
         assert_eq!(found.is_some_and(|found| found.starts_with(expected)), is_refused);
+    }
+
+    #[test]
+    fn pods_are_counted_in_every_replica() {
+        let set = |replicas: u64, group: u64| {
+            let clique = json!({"name": "a", "spec": {"replicas": 10}});
+            let group = json!({"name": "g", "cliqueNames": ["a"], "replicas": group});
+            let template = json!({"cliques": [clique], "podCliqueScalingGroups": [group]});
+            json!({"spec": {"replicas": replicas, "template": template}})
+        };
+        assert!(!has_too_many_pods(&set(9, 1000)));
+        assert!(has_too_many_pods(&set(11, 1000)));
+        assert!(has_too_many_pods(&set(1, u64::MAX)));
     }
 }

@@ -139,6 +139,14 @@ fn a_clique_of_another_scheduler_is_refused() {
     "document 2: PodCliqueSets w and w-0 would both have PodClique w-0-0-x: rename one of them"
 )]
 #[case(
+    workload(1, 8).replace("replicas: 1, podSpec", "replicas: 2147483647, podSpec"),
+    "document 1: PodCliqueSet w has more than 100000 pods: lower the replicas"
+)]
+#[case(
+    workload(1, 8).replace("spec: {replicas: 1, template", "spec: {replicas: 18446744073709551615, template"),
+    "document 1: PodCliqueSet w has more than 100000 pods: lower the replicas"
+)]
+#[case(
     format!("{}---\napiVersion: v1\nkind: Service\nmetadata: {{name: w-0}}\n", workload(1, 8)),
     "document 1: Grove creates Service w-0 for PodCliqueSet w, and the manifest has another one: rename one"
 )]
