@@ -71,6 +71,10 @@ pub enum DocumentError {
     #[error("PodCliqueSet {set} has more than {most} pods: lower the replicas")]
     TooManyPods { set: String, most: u64 },
     #[error(
+        "spec.template.cliques[{clique}].spec.podSpec.schedulingGroup: Grove creates no gang resources for pods with a scheduling group of their own, so there is no gang to judge: remove the field"
+    )]
+    OwnSchedulingGroup { clique: usize },
+    #[error(
         "PodCliqueSets {first} and {second} would both have {object}: rename one of them, or their cliques and scaling groups"
     )]
     SameName { first: String, second: String, object: String },

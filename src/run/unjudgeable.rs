@@ -27,7 +27,9 @@ fn reason_of(set: &Value) -> Option<DocumentError> {
     if has_too_many_pods(set) {
         return Some(DocumentError::TooManyPods { set: name(), most: MAX_PODS });
     }
-    None
+    let mut cliques = list(&set["spec"]["template"]["cliques"]).iter();
+    let clique = cliques.position(|clique| !clique["spec"]["podSpec"]["schedulingGroup"].is_null())?;
+    Some(DocumentError::OwnSchedulingGroup { clique })
 }
 
 fn count(value: &Value, otherwise: u64) -> u64 {

@@ -147,6 +147,10 @@ fn a_clique_of_another_scheduler_is_refused() {
     "document 1: PodCliqueSet w has more than 100000 pods: lower the replicas"
 )]
 #[case(
+    workload(1, 8).replace("podSpec: {", "podSpec: {schedulingGroup: {podGroupName: mine}, "),
+    "document 1: spec.template.cliques[0].spec.podSpec.schedulingGroup: Grove creates no gang resources"
+)]
+#[case(
     format!("{}---\napiVersion: v1\nkind: Service\nmetadata: {{name: w-0}}\n", workload(1, 8)),
     "document 1: Grove creates Service w-0 for PodCliqueSet w, and the manifest has another one: rename one"
 )]
