@@ -42,6 +42,8 @@ pub enum DocumentError {
     Template(String),
     #[error("{0}: metadata.name is missing")]
     NoName(String),
+    #[error("metadata.name is {0}, expected a string: write it in quotes")]
+    Name(Value),
     #[error("apiVersion is {found}, expected {wanted}")]
     Version { found: String, wanted: &'static str },
     #[error("{kind} of {version} is not supported: {advice}")]
@@ -198,8 +200,11 @@ impl Manifest {
                 if let Some(foreign) = list(&object["metadata"]["finalizers"]).first() {
                     return Err(refused(DocumentError::Finalizer(text(foreign).to_owned())));
                 }
-                let name = object["metadata"]["name"].as_str().filter(|name| !name.is_empty());
-                let name = name.ok_or_else(|| refused(DocumentError::NoName(kind.clone())))?;
+                let name = match &object["metadata"]["name"] {
+                    Value::String(name) if !name.is_empty() => name.as_str(),
+                    Value::Null | Value::String(_) => return Err(refused(DocumentError::NoName(kind))),
+                    other => return Err(refused(DocumentError::Name(other.clone()))),
+                };
                 if name.contains("{{") {
                     return Err(refused(DocumentError::Template(name.to_owned())));
                 }

@@ -154,6 +154,14 @@ fn an_exported_pod_clique_set_can_be_created_again() {
     "document 2: metadata.finalizers: no controller of the run removes example.com/own"
 )]
 #[case::no_name("apiVersion: v1\nkind: Secret\n", "document 2: Secret: metadata.name is missing")]
+#[case::number(
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: 2024}\n",
+    "document 2: metadata.name is 2024, expected a string: write it in quotes"
+)]
+#[case::boolean(
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: on}\n",
+    "metadata.name is true, expected a string"
+)]
 #[case::labels(
     "apiVersion: v1\nkind: Secret\nmetadata: {name: s, labels: a}\n",
     "document 2: metadata.labels is \"a\", expected a mapping"
