@@ -223,6 +223,19 @@ fn what_only_a_scheduler_knows_is_undecided(#[case] set: Value, #[case] wanted: 
     assert_eq!(on(&set, 8), Feasibility::Undecided(vec![wanted.into()]));
 }
 
+#[rstest]
+#[case::written(json!({"iscsi": {"iqn": "q"}}), true)]
+#[case::read_only(json!({"iscsi": {"iqn": "q", "readOnly": true}}), false)]
+#[case::block_store(json!({"awsElasticBlockStore": {"volumeID": "v", "readOnly": true}}), true)]
+#[case::another_kind(json!({"nfs": {"server": "s", "path": "/"}}), false)]
+fn only_a_scheduler_knows_whether_pods_of_a_node_share_a_volume(
+    #[case] volume: Value,
+    #[case] is_undecided: bool,
+) {
+    let found = on(&with("volumes", json!([volume])), 8);
+    assert_eq!(matches!(found, Feasibility::Undecided(_)), is_undecided, "{found:?}");
+}
+
 #[test]
 fn host_ports_need_a_node_each() {
     let mut set = one_clique(2, 1);

@@ -128,7 +128,23 @@ pub(super) fn misfits_of_keys(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Vec<Misf
 
 pub(super) fn undecided(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Vec<String> {
     let carried = rules(&shape.spec).into_iter().filter(|rule| rule.is_carried(nodes));
-    carried.map(|rule| format!("{}.{}", shape.path, rule.path)).collect()
+    let paths = carried.map(|rule| rule.path).chain(written_volumes(&shape.spec));
+    paths.map(|path| format!("{}.{path}", shape.path)).collect()
+}
+
+/// Volumes that the pods of a node cannot share while one of them writes. kube-scheduler considers this
+/// (VolumeRestrictions), and other schedulers may not.
+fn written_volumes(spec: &Value) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (index, volume) in list(&spec["volumes"]).iter().enumerate() {
+        for kind in ["gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"] {
+            let is_shared = volume[kind]["readOnly"] == true && kind != "awsElasticBlockStore";
+            if volume[kind].is_object() && !is_shared {
+                paths.push(format!("volumes[{index}].{kind}"));
+            }
+        }
+    }
+    paths
 }
 
 pub(super) fn undecided_metadata(pcs: &Value) -> Vec<String> {
