@@ -50,6 +50,10 @@ impl NodeSpec {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());
         labels.insert(names::SIMULATED.into(), "true".into());
+        // Every kubelet sets these labels.
+        for (key, value) in [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")] {
+            labels.entry(key.into()).or_insert_with(|| value.into());
+        }
         let mut annotations = json!({"kwok.x-k8s.io/node": "fake"});
         let least = [("cpu", "32"), ("memory", "256Gi")].into_iter();
         let mut amount: Map<_, _> = least.map(|(name, amount)| (name.to_owned(), json!(amount))).collect();
@@ -100,7 +104,7 @@ mod tests {
             device_classes: Vec::new(),
         }));
         let taint = Some(("pool".to_owned(), "n".to_owned()));
-        let labels = BTreeMap::new();
+        let labels = BTreeMap::from([("kubernetes.io/arch".to_owned(), "arm64".to_owned())]);
         let node = NodeSpec { name: "n-0".into(), labels, taint, gpus: 8, pods: 3, template: Some(template) }
             .object();
         let amounts = json!({"cpu": "96", "memory": "256Gi", "rdma/ib": "8", "pods": "3"});
@@ -110,5 +114,8 @@ mod tests {
             node["spec"]["taints"].as_array().unwrap().iter().map(|taint| &taint["key"]).collect();
         assert_eq!(keys, ["pool", "gpu"]);
         assert_eq!(node["metadata"]["annotations"][TEMPLATE], "nodes.yaml: document 1");
+        let labels =
+            ["os", "arch"].map(|key| node["metadata"]["labels"][format!("kubernetes.io/{key}")].as_str());
+        assert_eq!(labels, [Some("linux"), Some("arm64")]);
     }
 }
