@@ -96,7 +96,12 @@ fn unusable(path: String, asks: String, has: &str) -> Misfit {
 }
 
 fn device(path: String, asks: String) -> Misfit {
-    Misfit { path, asks, has: NO_DEVICE.into(), remedy: "remove the claim".into() }
+    Misfit {
+        path,
+        asks,
+        has: NO_DEVICE.into(),
+        remedy: "remove the claim, or pass --nodes FILE with ResourceSlices".into(),
+    }
 }
 
 /// Removes misfits about device claims: where devices are published, only a scheduler can decide them.

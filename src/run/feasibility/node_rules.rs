@@ -51,7 +51,7 @@ pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>
                 path: format!("{}.nodeSelector[{key:?}]", shape.path),
                 asks: format!("PodClique {} selects nodes with label {key}={}", shape.clique, text(wanted)),
                 has: with_label(nodes, key),
-                remedy: "remove the selector".into(),
+                remedy: "remove the selector, or pass --nodes FILE with the label".into(),
             });
         }
     }
@@ -67,7 +67,7 @@ pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>
                 path: format!("{}.affinity.nodeAffinity.{REQUIRED}", shape.path),
                 asks: format!("PodClique {} requires nodes that match its nodeAffinity", shape.clique),
                 has: if has.is_empty() { "no node matches".into() } else { has.join(", ") },
-                remedy: "remove the affinity".into(),
+                remedy: "remove the affinity, or pass --nodes FILE with the labels".into(),
             });
         }
     }

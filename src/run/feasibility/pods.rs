@@ -102,7 +102,9 @@ impl Shape<'_> {
                 format!("the largest node has {}", shown(resource, most)),
                 format!("pass --nodes with at least {needed} GPUs per node"),
             ),
-            (0, _) => (format!("no node has {resource}"), "remove the request".into()),
+            (0, _) => {
+                (format!("no node has {resource}"), "remove the request, or pass --nodes FILE with it".into())
+            }
             (..) => {
                 let most = shown(resource, most);
                 (format!("the largest node has {most}"), format!("request at most {most}"))

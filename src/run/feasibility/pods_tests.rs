@@ -37,7 +37,7 @@ fn requests(resources: Value) -> Value {
 #[case::missing_resource(
     requests(json!({"rdma/ib": 8})),
     Some("spec.template.cliques[0].spec.podSpec.containers[0].resources.requests[\"rdma/ib\"]: each pod of PodClique \
-          w-0-a requests 8 rdma/ib, and no node has rdma/ib: remove the request")
+          w-0-a requests 8 rdma/ib, and no node has rdma/ib: remove the request, or pass --nodes FILE with it")
 )]
 #[case::none_of_a_missing_resource(requests(json!({"rdma/ib": 0})), None)]
 #[case::other_gpus(requests(json!({"amd.com/gpu": 1})), Some("no node has amd.com/gpu"))]
