@@ -15,7 +15,7 @@ use conformance_check::{all, binding, cleanup, ensure, finding, gangs, violation
 use conformance_cluster::nodes::{NodeSpec, NodeTemplate, PODS, rack_and_block};
 use conformance_contract::arena::Arena;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
-use conformance_contract::target::Target;
+use conformance_contract::target::{TARGETS, Target};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Isolation, Nodes, nodes};
 use conformance_driver::context::{Stop, TestContext, node_spec};
@@ -167,9 +167,13 @@ pub fn runs_on(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
         for (index, clique) in list(&set["spec"]["template"]["cliques"]).iter().enumerate() {
             let Some(named) = clique["spec"]["podSpec"]["schedulerName"].as_str() else { continue };
             if let Some(other) = targets.iter().find(|target| target.backend() != named) {
+                let mut remedy = "remove the field".to_owned();
+                if TARGETS.iter().any(|target| target.backend() == named) {
+                    remedy = format!("pass --backend {named}, or {remedy}");
+                }
                 return Err(WorkloadError::OtherBackend(format!(
                     "{place}spec.template.cliques[{index}].spec.podSpec.schedulerName: clique {} names {named}, and the \
-                     run tests {}: pass --backend {named}, or remove the field",
+                     run tests {}: {remedy}",
                     text(&clique["name"]),
                     other.backend()
                 )));

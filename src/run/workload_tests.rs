@@ -123,6 +123,17 @@ fn a_clique_of_another_scheduler_is_refused() {
     assert!(message.contains("default-scheduler: pass --backend volcano"), "{message}");
 }
 
+#[test]
+fn a_scheduler_that_no_run_tests_is_refused_without_an_option() {
+    let text = workload(1, 1).replace("podSpec: {", "podSpec: {schedulerName: my-scheduler, ");
+    let case = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap().case;
+    let message = runs_on(case, &[Target::VOLCANO]).unwrap_err().to_string();
+    assert!(
+        message.ends_with("names my-scheduler, and the run tests volcano: remove the field"),
+        "{message}"
+    );
+}
+
 #[rstest::rstest]
 #[case(workload(9, 8), "9 pods request 72 nvidia.com/gpu, and 8 nodes")]
 #[case(workload(1, 16), "each pod of PodClique w-0-a requests 16 nvidia.com/gpu, and the largest node has 8")]
