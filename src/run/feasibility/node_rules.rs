@@ -44,12 +44,14 @@ impl<'a> Node<'a> {
 pub(super) fn allowed(shape: &Shape<'_>, nodes: &[Node<'_>]) -> Result<Vec<bool>, Misfit> {
     let mut left: Vec<usize> = (0..nodes.len()).collect();
     let selector = shape.spec["nodeSelector"].as_object().into_iter().flatten();
+    // The schema refuses other values, such as `yes` without quotes.
+    let selector = selector.filter_map(|(key, wanted)| Some((key, wanted.as_str()?)));
     for (key, wanted) in selector {
-        left.retain(|node| nodes[*node].label(key).is_some_and(|value| wanted == value));
+        left.retain(|node| nodes[*node].label(key) == Some(wanted));
         if left.is_empty() {
             return Err(Misfit {
                 path: format!("{}.nodeSelector[{key:?}]", shape.path),
-                asks: format!("PodClique {} selects nodes with label {key}={}", shape.clique, text(wanted)),
+                asks: format!("PodClique {} selects nodes with label {key}={wanted}", shape.clique),
                 has: with_label(nodes, key),
                 remedy: "remove the selector, or pass --nodes FILE with the label".into(),
             });
