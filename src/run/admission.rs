@@ -128,15 +128,24 @@ async fn try_pods(
     }
     for (_, set) in &manifest.sets {
         for (clique, mut pod) in trial_pods::of(set, NAMESPACE, inherits_priority) {
-            // The API server of kind requires that the account exists, and it may be in the manifest.
-            if let Some(spec) = pod["spec"].as_object_mut().filter(|_| cluster.kind().is_some()) {
-                spec.remove("serviceAccountName");
+            // The API server of kind requires that the account exists. Those of the manifest do not exist yet.
+            if cluster.kind().is_some() {
+                remove_account_of(manifest, &mut pod);
             }
             let response = deploy::dry_run(&test_cluster.client, &pod).await;
             answer(response, &format!("a pod of clique {clique}"))?;
         }
     }
     Ok(())
+}
+
+fn remove_account_of(manifest: &Manifest, pod: &mut Value) {
+    const ACCOUNT: &str = "serviceAccountName";
+    let Some(spec) = pod["spec"].as_object_mut() else { return };
+    let name = spec.get(ACCOUNT).and_then(Value::as_str);
+    if name.is_some_and(|name| manifest.has("ServiceAccount", name)) {
+        spec.remove(ACCOUNT);
+    }
 }
 
 /// Whether the response may change once the operator has seen the companions.
@@ -169,6 +178,8 @@ fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadE
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn response(code: u16) -> Result<(), kube::Error> {
@@ -185,6 +196,18 @@ mod tests {
         assert_eq!(message(422), "rejected at admission: no such class (Secret s)");
         assert!(message(404).contains("does not serve this apiVersion"), "{}", message(404));
         assert!(matches!(answer(response(503), "w"), Err(WorkloadError::NoAnswer(_))));
+    }
+
+    #[test]
+    fn only_an_account_that_the_manifest_creates_may_be_missing() {
+        let manifest = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w}\n---\napiVersion: v1\n\
+                        kind: ServiceAccount\nmetadata: {name: mine}\n";
+        let manifest = Manifest::read(manifest).unwrap();
+        for (account, is_kept) in [("mine", false), ("other", true)] {
+            let mut pod = json!({"spec": {"serviceAccountName": account}});
+            remove_account_of(&manifest, &mut pod);
+            assert_eq!(pod["spec"]["serviceAccountName"] == account, is_kept, "{account}");
+        }
     }
 
     #[rstest::rstest]
