@@ -70,6 +70,10 @@ pub enum DocumentError {
         "PodCliqueSet {0} has no replicas, so there is nothing to schedule: set spec.replicas to at least 1"
     )]
     NoReplicas(String),
+    #[error(
+        "spec.template.cliques[{clique}].spec.podSpec.resourceClaims[{index}]: {object} is not in the manifest: add it"
+    )]
+    NoClaim { clique: usize, index: usize, object: String },
     #[error("PodCliqueSet {set} has more than {most} pods: lower the replicas")]
     TooManyPods { set: String, most: u64 },
     #[error(

@@ -69,6 +69,26 @@ fn taken_name(manifest: &Manifest) -> Option<(usize, DocumentError)> {
     None
 }
 
+/// Returns the first claim of devices that no pod can get. The namespace of the case is new, so a claim or its
+/// template must be in the manifest.
+pub(crate) fn missing_claim(manifest: &Manifest) -> Option<(usize, DocumentError)> {
+    for (document, set) in &manifest.sets {
+        for (clique, template) in list(&set["spec"]["template"]["cliques"]).iter().enumerate() {
+            for (index, claim) in list(&template["spec"]["podSpec"]["resourceClaims"]).iter().enumerate() {
+                let (kind, name) = match text(&claim["resourceClaimName"]) {
+                    "" => ("ResourceClaimTemplate", text(&claim["resourceClaimTemplateName"])),
+                    name => ("ResourceClaim", name),
+                };
+                if !name.is_empty() && !manifest.has(kind, name) {
+                    let object = format!("{kind} {name}");
+                    return Some((*document, DocumentError::NoClaim { clique, index, object }));
+                }
+            }
+        }
+    }
+    None
+}
+
 /// The kinds and names of the objects that Grove creates for a PodCliqueSet, if they can conflict with others.
 fn created_by_grove(set: &Value) -> BTreeSet<(&'static str, String)> {
     let name = text(&set["metadata"]["name"]);
@@ -159,6 +179,34 @@ mod tests {
         let expected =
             "document 1: Grove creates ServiceAccount w for PodCliqueSet w, and the manifest has another one";
         assert_eq!(found.is_some_and(|found| found.starts_with(expected)), is_refused);
+    }
+
+    #[rstest::rstest]
+    #[case::of_the_manifest("resourceClaimTemplateName", "gpu", None)]
+    #[case::template(
+        "resourceClaimTemplateName",
+        "other",
+        Some("ResourceClaimTemplate other is not in the manifest: add")
+    )]
+    #[case::claim(
+        "resourceClaimName",
+        "gpu",
+        Some("resourceClaims[0]: ResourceClaim gpu is not in the manifest: add it")
+    )]
+    fn a_claim_must_be_in_the_manifest(
+        #[case] field: &str,
+        #[case] name: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        let clique =
+            json!({"name": "a", "spec": {"podSpec": {"resourceClaims": [{"name": "c", (field): name}]}}});
+        let set = json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "w"},
+            "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
+        let template = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: gpu}\n";
+        let found = missing_claim(&Manifest::read(&format!("{set}\n---\n{template}")).unwrap());
+        let found = found.map(|(_, reason)| reason.to_string());
+        assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
+        assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()));
     }
 
     #[test]

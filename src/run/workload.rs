@@ -101,6 +101,10 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
         Feasibility::Undecided(why) => why,
         Feasibility::Infeasible(misfits) => return Err(WorkloadError::DoesNotFit(lines(&misfits))),
     };
+    // Checked after the nodes, because adding the claim would not help without devices.
+    if let Some((document, reason)) = unjudgeable::missing_claim(&manifest) {
+        return Err(ManifestError::Document { document, reason }.into());
+    }
     let mut slots = decision.hard_gangs;
     if let Some(last) = slots.iter_mut().rev().find(|slots| **slots > 0) {
         *last -= 1;
