@@ -273,10 +273,10 @@ fn of_each(history: &History, decide: impl Fn(&str, &[Gang]) -> Ruling) -> Rulin
     all(sets(history)?.into_iter().map(|set| decide(set, &history.gangs(set)?)))
 }
 
-fn may_preempt(history: &History) -> bool {
-    let submitted = &history.header.submitted;
-    let priorities: BTreeSet<&str> = submitted.values().flat_map(priority_classes).collect();
-    submitted.len() > 1 && priorities.len() > 1
+/// Whether a unit may have another priority than the pods of another unit.
+fn may_preempt(history: &History, units: &[Unit]) -> bool {
+    let priorities: BTreeSet<&str> = history.header.submitted.values().flat_map(priority_classes).collect();
+    units.len() > 1 && priorities.len() > 1
 }
 
 fn priority_classes(set: &Value) -> impl Iterator<Item = &str> {
@@ -335,9 +335,9 @@ fn check(history: &History) -> Vec<Finding> {
             let bases = gangs_of_all(history)?.into_iter().filter(|gang| gang.is_base);
             let base_units: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
             match binding::all_or_nothing(&short, &base_units) {
-                Err(Broken::Violated(_)) if may_preempt(history) => {
+                Err(Broken::Violated(_)) if may_preempt(history, &units) => {
                     return Err(Broken::NotAsked(
-                        "a scheduler may evict some pods of one PodCliqueSet for another one with a higher priority"
+                        "a scheduler may evict some pods of one unit for pods of another one with a higher priority"
                             .into(),
                     ));
                 }

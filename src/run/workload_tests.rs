@@ -261,3 +261,33 @@ fn a_pod_clique_set_may_be_bound_in_part_only_where_another_one_preempts(
         found => assert_eq!((codes(found), is_excused), (vec!["not-bound-whole".to_owned()], false)),
     }
 }
+
+/// With PodGroup scope each clique is a unit, with PodGang scope both cliques are one.
+#[rstest::rstest]
+#[case::another_unit(Story::flat(), Some("high"), true)]
+#[case::same_unit(Story::whole(), Some("high"), false)]
+#[case::without_priorities(Story::flat(), None, false)]
+fn a_clique_may_be_bound_in_part_only_where_another_unit_preempts(
+    #[case] story: Story,
+    #[case] class: Option<&str>,
+    #[case] is_excused: bool,
+) {
+    let mut set = one_clique("w", 2);
+    let mut other = json!({"name": "other", "spec": {"replicas": 2, "podSpec": {}}});
+    if let Some(class) = class {
+        other["spec"]["podSpec"]["priorityClassName"] = class.into();
+    }
+    let mut cliques = set["spec"]["template"]["cliques"].take();
+    cliques.as_array_mut().unwrap().push(other);
+    set["spec"]["template"]["cliques"] = cliques;
+    let history =
+        story.submitted(set).workers("w", 2, 1).mark(SharedMark::SchedulerPassed, Value::Null).end();
+    match ruling(&history, "AON-02") {
+        Err(Broken::NotAsked(why)) => assert!(is_excused && why.contains("higher priority"), "{why}"),
+        found => {
+            let found = codes(found);
+            assert!(!is_excused && !found.is_empty(), "{found:?}");
+            assert!(found.iter().all(|code| code == "not-bound-whole"), "{found:?}");
+        }
+    }
+}
