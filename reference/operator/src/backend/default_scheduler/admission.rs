@@ -300,8 +300,8 @@ fn refusal(
              cliques instead",
         ),
         (ConstraintPath::Clique, GangScope::PodGang) => Some(
-            "gang scope PodGang creates one PodGroup per PodGang: set the constraint on the PodCliqueSet \
-             instead",
+            "gang scope PodGang creates one PodGroup per PodGang: set annotation \
+             scheduling.grove.io/gang-scope: PodGroup, or constrain the PodCliqueSet instead",
         ),
         (ConstraintPath::Clique, GangScope::PodGroup) if template.topology_constraint.is_some() => Some(
             "a PodGroup has only one topology key, and the PodCliqueSet already sets it: remove one \
@@ -309,7 +309,7 @@ fn refusal(
         ),
         (ConstraintPath::ScalingGroup, _) => Some(
             "kube-scheduler cannot keep the PodGroups of a scaling-group replica in one domain without \
-             CompositePodGroup",
+             CompositePodGroup: constrain the PodCliqueSet instead",
         ),
         (ConstraintPath::PodCliqueSet | ConstraintPath::Clique, _) => None,
     }

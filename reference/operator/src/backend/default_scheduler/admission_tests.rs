@@ -107,6 +107,8 @@ fn a_required_level_is_refused_where_it_cannot_be_honoured(
         };
         let required = validated(pack(Some("rack"), None));
         assert_eq!(required.admits(), honoured, "{scope:?} {:?}", required.errors);
+        let mut messages = required.errors.iter().map(ToString::to_string);
+        assert!(messages.all(|message| message.ends_with("instead")), "no remedy: {:?}", required.errors);
         assert!(!validated(pack(None, Some("host"))).admits(), "preferred alone is never honoured");
         let both = validated(pack(Some("rack"), Some("host")));
         assert_eq!((both.admits(), both.warnings.len()), (honoured, usize::from(honoured)));
