@@ -41,6 +41,32 @@ pub struct TargetDescription {
     pub(crate) workload: Workload,
 }
 
+impl TargetDescription {
+    /// A target without scopes, features and properties. Reports show the version of `program`.
+    pub(crate) const fn new(
+        id: &'static str,
+        scheduler: Scheduler,
+        program: &'static str,
+        workload: Workload,
+    ) -> Self {
+        Self {
+            id,
+            scheduler,
+            backend: scheduler.name(),
+            name: id,
+            scope: None,
+            trees: None,
+            features: &[],
+            why_not: &[],
+            properties: &[],
+            gates: &[],
+            version: ReportedVersion::OfProgram(program),
+            external: None,
+            workload,
+        }
+    }
+}
+
 /// How a report gets the version of a target's scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReportedVersion {

@@ -3,7 +3,7 @@
 use crate::clauses::Workload;
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
-use crate::target::{ReportedVersion, Target, TargetDescription};
+use crate::target::{Target, TargetDescription};
 
 impl Target {
     /// Plain pods on kube-scheduler.
@@ -39,21 +39,7 @@ pub const TARGETS: [Target; 5] = [
 ];
 
 const fn described(id: &'static str, scheduler: Scheduler, program: &'static str) -> TargetDescription {
-    TargetDescription {
-        id,
-        scheduler,
-        backend: scheduler.name(),
-        name: id,
-        scope: None,
-        trees: None,
-        features: &[],
-        why_not: &[],
-        properties: &[],
-        gates: &[],
-        version: ReportedVersion::OfProgram(program),
-        external: None,
-        workload: Workload::PlainPods,
-    }
+    TargetDescription::new(id, scheduler, program, Workload::PlainPods)
 }
 
 static KUBE: TargetDescription = described("ai-conformance-kube", Scheduler::KUBE, "kube-scheduler");

@@ -15,19 +15,10 @@ pub(super) static DESCRIPTION: SchedulerDescription =
     SchedulerDescription { targets: &[&CONFORMANCE_EXTERNAL], kinds: &[] };
 
 pub(crate) static CONFORMANCE_EXTERNAL: TargetDescription = TargetDescription {
-    id: clauses::EXTERNAL,
-    scheduler: Scheduler::KUBE,
     backend: EXTERNAL_SCHEDULER,
-    name: clauses::EXTERNAL,
-    scope: None,
-    trees: None,
-    features: &[],
-    why_not: &[],
-    properties: &[],
-    gates: &[],
     version: ReportedVersion::Always("none"),
     external: Some(ExternalProfile { scheduler: EXTERNAL_SCHEDULER, runs: false }),
-    workload: Workload::PodCliqueSets,
+    ..TargetDescription::new(clauses::EXTERNAL, Scheduler::KUBE, "none", Workload::PodCliqueSets)
 };
 
 pub(crate) fn why_not_of_an_external_profile(profile: &ExternalProfile, feature: Feature) -> &'static str {

@@ -3,7 +3,7 @@ use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
 use crate::scheduler::Scheduler;
-use crate::target::{ReportedVersion, Target, TargetDescription};
+use crate::target::{Target, TargetDescription};
 
 impl Target {
     /// PodCliqueSets on KAI-Scheduler.
@@ -28,12 +28,6 @@ const KINDS: [Kind; 3] = [
 ];
 
 static KAI: TargetDescription = TargetDescription {
-    id: "kai-scheduler",
-    scheduler: Scheduler::KAI,
-    backend: Scheduler::KAI.name(),
-    name: "kai-scheduler",
-    scope: None,
-    trees: None,
     features: &[
         Feature::GangScheduling,
         Feature::AtomicPodGang,
@@ -73,8 +67,5 @@ static KAI: TargetDescription = TargetDescription {
         Property::SeveralTopologies,
         Property::PendingGangsDoNotBlock,
     ],
-    gates: &[],
-    version: ReportedVersion::OfProgram("kai-scheduler"),
-    external: None,
-    workload: Workload::PodCliqueSets,
+    ..TargetDescription::new("kai-scheduler", Scheduler::KAI, "kai-scheduler", Workload::PodCliqueSets)
 };

@@ -3,7 +3,7 @@ use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
 use crate::scheduler::Scheduler;
-use crate::target::{ReportedVersion, Target, TargetDescription};
+use crate::target::{Target, TargetDescription};
 
 impl Target {
     /// PodCliqueSets on Koordinator.
@@ -29,12 +29,6 @@ const KINDS: [Kind; 2] = [
 const ONE_SPEC: &str = "Koordinator honours one network-topology-spec per GangGroup";
 
 static KOORDINATOR: TargetDescription = TargetDescription {
-    id: "koord-scheduler",
-    scheduler: Scheduler::KOORDINATOR,
-    backend: Scheduler::KOORDINATOR.name(),
-    name: "koord-scheduler",
-    scope: None,
-    trees: None,
     features: &[
         Feature::GangScheduling,
         Feature::AtomicPodGang,
@@ -84,8 +78,10 @@ static KOORDINATOR: TargetDescription = TargetDescription {
         Property::SeveralTopologies,
         Property::OwnScheduler,
     ],
-    gates: &[],
-    version: ReportedVersion::OfProgram("koord-scheduler"),
-    external: None,
-    workload: Workload::PodCliqueSets,
+    ..TargetDescription::new(
+        "koord-scheduler",
+        Scheduler::KOORDINATOR,
+        "koord-scheduler",
+        Workload::PodCliqueSets,
+    )
 };

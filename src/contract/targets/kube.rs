@@ -3,7 +3,7 @@ use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
 use crate::scheduler::Scheduler;
-use crate::target::{ReportedVersion, Target, TargetDescription};
+use crate::target::{Target, TargetDescription};
 
 impl Target {
     /// kube-scheduler with one gang per podgroup, the flat mapping of proposal 531.
@@ -59,19 +59,9 @@ const NO_RECLAIM: (Feature, &str) = (
 const TOPOLOGY_GATE: (&str, &str) = ("TopologyAwareWorkloadScheduling", "TOPO-02");
 
 const ANY: TargetDescription = TargetDescription {
-    id: "",
-    scheduler: Scheduler::KUBE,
-    backend: "default-scheduler",
-    name: "default-scheduler",
-    scope: None,
-    trees: None,
-    features: &[],
-    why_not: &[],
-    properties: &[],
+    properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     gates: &[("GangScheduling", "AON-02"), TOPOLOGY_GATE],
-    version: ReportedVersion::OfProgram("kube-scheduler"),
-    external: None,
-    workload: Workload::PodCliqueSets,
+    ..TargetDescription::new("default-scheduler", Scheduler::KUBE, "kube-scheduler", Workload::PodCliqueSets)
 };
 
 static POD_GROUP: TargetDescription = TargetDescription {
@@ -108,7 +98,6 @@ static POD_GROUP: TargetDescription = TargetDescription {
         NO_PREEMPTION,
         NO_RECLAIM,
     ],
-    properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
 };
 
@@ -145,7 +134,6 @@ static POD_GANG: TargetDescription = TargetDescription {
         NO_PREEMPTION,
         NO_RECLAIM,
     ],
-    properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     ..ANY
 };
 
@@ -174,7 +162,6 @@ static TREE: TargetDescription = TargetDescription {
         Feature::Preemption,
     ],
     why_not: &[FIXED_SIZE, PREFERRED, RESOURCE, NO_RECLAIM],
-    properties: &[Property::SeveralTopologies, Property::PendingGangsDoNotBlock, Property::OwnScheduler],
     gates: &[("GenericWorkload", "AON-02"), TOPOLOGY_GATE, ("CompositePodGroup", "AON-08")],
     ..ANY
 };

@@ -3,7 +3,7 @@
 use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
-use crate::target::{ReportedVersion, Target, TargetDescription};
+use crate::target::{Target, TargetDescription};
 
 impl Target {
     /// TrainJobs on kube-scheduler: the Job controller creates the gangs.
@@ -36,11 +36,6 @@ pub static KINDS: [Kind; 6] = [
 const NO_TOPOLOGY_IN_COSCHEDULING: &str = "the PodGroup of scheduler-plugins has no topology constraint";
 
 static KUBE: TargetDescription = TargetDescription {
-    id: "trainjob-kube",
-    scheduler: Scheduler::KUBE,
-    backend: Scheduler::KUBE.name(),
-    name: "trainjob-kube",
-    scope: None,
     // With CompositePodGroup, Kubernetes 1.37 expects the parent of a JobSet's Jobs to create the Workload,
     // and no trainer creates one yet.
     trees: Some(false),
@@ -50,58 +45,33 @@ static KUBE: TargetDescription = TargetDescription {
         (Feature::TopologyRequired, "the Workload of a Job has no topology constraint"),
         (Feature::TopologyPerJob, "the Workload of a Job has no topology constraint"),
     ],
-    properties: &[],
-    gates: &[],
-    version: ReportedVersion::OfProgram("kube-scheduler"),
-    external: None,
-    workload: Workload::TrainJobs,
+    ..TargetDescription::new("trainjob-kube", Scheduler::KUBE, "kube-scheduler", Workload::TrainJobs)
 };
 
 static VOLCANO: TargetDescription = TargetDescription {
-    id: "trainjob-volcano",
-    scheduler: Scheduler::VOLCANO,
-    backend: Scheduler::VOLCANO.name(),
-    name: "trainjob-volcano",
-    scope: None,
-    trees: None,
     features: &[Feature::TrainJob, Feature::AtomicTrainJob, Feature::TopologyRequired],
     why_not: &[(
         Feature::TopologyPerJob,
         "the trainer's PodGroup has one networkTopology for all replicated Jobs together",
     )],
-    properties: &[],
-    gates: &[],
-    version: ReportedVersion::OfProgram("vc-scheduler"),
-    external: None,
-    workload: Workload::TrainJobs,
+    ..TargetDescription::new("trainjob-volcano", Scheduler::VOLCANO, "vc-scheduler", Workload::TrainJobs)
 };
 
 static COSCHEDULING: TargetDescription = TargetDescription {
-    id: "trainjob-coscheduling",
-    scheduler: SCHEDULER_PLUGINS,
-    backend: SCHEDULER_PLUGINS.name(),
-    name: "trainjob-coscheduling",
-    scope: None,
-    trees: None,
     features: &[Feature::TrainJob, Feature::AtomicTrainJob],
     why_not: &[
         (Feature::TopologyRequired, NO_TOPOLOGY_IN_COSCHEDULING),
         (Feature::TopologyPerJob, NO_TOPOLOGY_IN_COSCHEDULING),
     ],
-    properties: &[],
-    gates: &[],
-    version: ReportedVersion::OfProgram("scheduler-plugins-scheduler"),
-    external: None,
-    workload: Workload::TrainJobs,
+    ..TargetDescription::new(
+        "trainjob-coscheduling",
+        SCHEDULER_PLUGINS,
+        "scheduler-plugins-scheduler",
+        Workload::TrainJobs,
+    )
 };
 
 static KAI: TargetDescription = TargetDescription {
-    id: "trainjob-kai",
-    scheduler: Scheduler::KAI,
-    backend: Scheduler::KAI.name(),
-    name: "trainjob-kai",
-    scope: None,
-    trees: None,
     features: &[
         Feature::TrainJob,
         Feature::AtomicTrainJob,
@@ -109,12 +79,7 @@ static KAI: TargetDescription = TargetDescription {
         Feature::TopologyPerJob,
         Feature::QueueLabel,
     ],
-    why_not: &[],
-    properties: &[],
-    gates: &[],
-    version: ReportedVersion::OfProgram("kai-scheduler"),
-    external: None,
-    workload: Workload::TrainJobs,
+    ..TargetDescription::new("trainjob-kai", Scheduler::KAI, "kai-scheduler", Workload::TrainJobs)
 };
 
 #[cfg(test)]

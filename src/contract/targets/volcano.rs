@@ -3,7 +3,7 @@ use crate::clauses::{Feature, Workload};
 use crate::kinds::{Kind, kind};
 use crate::property::Property;
 use crate::scheduler::Scheduler;
-use crate::target::{ReportedVersion, Target, TargetDescription};
+use crate::target::{Target, TargetDescription};
 
 impl Target {
     /// PodCliqueSets on Volcano.
@@ -30,12 +30,6 @@ const KINDS: [Kind; 3] = [
 ];
 
 static VOLCANO: TargetDescription = TargetDescription {
-    id: "volcano",
-    scheduler: Scheduler::VOLCANO,
-    backend: Scheduler::VOLCANO.name(),
-    name: "volcano",
-    scope: None,
-    trees: None,
     features: &[
         Feature::GangScheduling,
         Feature::AtomicPodGang,
@@ -82,8 +76,5 @@ static VOLCANO: TargetDescription = TargetDescription {
         Property::PendingGangsDoNotBlock,
         Property::OwnScheduler,
     ],
-    gates: &[],
-    version: ReportedVersion::OfProgram("vc-scheduler"),
-    external: None,
-    workload: Workload::PodCliqueSets,
+    ..TargetDescription::new("volcano", Scheduler::VOLCANO, "vc-scheduler", Workload::PodCliqueSets)
 };
