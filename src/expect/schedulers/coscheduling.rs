@@ -4,8 +4,7 @@ use conformance_contract::target::Target;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{CreatedGang, Expectations, Name, Resource, Targets, schedule_by};
-use crate::{Gang, Group};
+use super::{CreatedGang, Expectations, Resource, Targets, schedule_by};
 
 pub const POD_GROUP: &str = "PodGroup.scheduling.x-k8s.io";
 const MEMBERSHIP: &str = "scheduling.x-k8s.io/pod-group";
@@ -21,20 +20,12 @@ impl Expectations for Coscheduling {
         &[POD_GROUP]
     }
 
-    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
-        Vec::new()
-    }
-
     fn size(&self, resource: &Value) -> Option<u64> {
         resource["spec"]["minMember"].as_u64()
     }
 
     fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
         Vec::new()
-    }
-
-    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
-        None
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {

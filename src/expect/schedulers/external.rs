@@ -5,28 +5,15 @@ use conformance_contract::names;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{CreatedGang, Expectations, Name, Resource, all, schedule_by};
-use crate::{Gang, Group};
+use super::{CreatedGang, Expectations, Resource, all, schedule_by};
 
 impl Expectations for ExternalProfile {
     fn kinds(&self) -> &'static [&'static str] {
         &[]
     }
 
-    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
-        Vec::new()
-    }
-
-    fn size(&self, _resource: &Value) -> Option<u64> {
-        None
-    }
-
     fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
         Vec::new()
-    }
-
-    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
-        None
     }
 
     /// The pods may name a gang resource of any other scheduler.

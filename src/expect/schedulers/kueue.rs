@@ -6,8 +6,7 @@ use conformance_contract::target::Target;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{CreatedGang, Expectations, Name, Resource, Targets, list};
-use crate::{Gang, Group};
+use super::{CreatedGang, Expectations, Resource, Targets, list};
 
 const LOCAL_QUEUE: &str = "LocalQueue";
 /// Kueue creates a Workload for each pod group, with the group's name.
@@ -27,10 +26,6 @@ impl Expectations for Kueue {
         &[LOCAL_QUEUE, WORKLOAD]
     }
 
-    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
-        Vec::new()
-    }
-
     /// The size of a Workload. A LocalQueue has no size.
     fn size(&self, resource: &Value) -> Option<u64> {
         let sets = list(&resource["spec"]["podSets"]);
@@ -39,10 +34,6 @@ impl Expectations for Kueue {
 
     fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
         Vec::new()
-    }
-
-    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
-        None
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {

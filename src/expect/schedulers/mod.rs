@@ -77,18 +77,25 @@ pub trait Expectations: Sync {
         &[]
     }
 
-    fn resources(&self, pod_gang: &str, podgroups: &[(String, usize)]) -> Vec<Resource>;
+    /// Empty if no operator backend creates gang resources for the scheduler.
+    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
+        Vec::new()
+    }
 
     fn resources_of_groups(&self, _pod_gang: &Value) -> Vec<Resource> {
         Vec::new()
     }
 
-    fn size(&self, resource: &Value) -> Option<u64>;
+    fn size(&self, _resource: &Value) -> Option<u64> {
+        None
+    }
 
     fn faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String>;
 
     /// The gang resource that this pod joins, or `None` for surplus that joins none (KUBE-08, KUBE-20).
-    fn joins(&self, gang: &Gang, group: &Group, index: usize) -> Option<Name>;
+    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
+        None
+    }
 
     /// Whether this pod may be created without a membership, and get it when it is ungated.
     fn may_join_later(&self, _group: &Group, _index: usize) -> bool {
@@ -321,6 +328,14 @@ mod tests {
                 let known = Kind::named(kind).map(|kind| kind.scheduler);
                 assert_eq!(known, Some(Some(target.scheduler())), "{target}: {kind}");
             }
+        }
+    }
+
+    #[test]
+    fn every_backend_except_external_has_gang_resources() {
+        for target in TARGETS {
+            let resources = of(target).resources("w-0", &[("w-0-a".to_owned(), 1)]);
+            assert_eq!(resources.is_empty(), target.external().is_some(), "{target}: {resources:?}");
         }
     }
 

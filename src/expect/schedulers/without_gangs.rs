@@ -8,8 +8,7 @@ use conformance_contract::target::Target;
 use conformance_history::{Live, Pod};
 use serde_json::Value;
 
-use super::{CreatedGang, Expectations, Name, Resource, TopologyModel, all};
-use crate::{Gang, Group};
+use super::{CreatedGang, Expectations, Resource, TopologyModel, all};
 
 static TARGETS: LazyLock<Vec<(Target, WithoutGangs)>> =
     LazyLock::new(|| all().map(|(target, scheduler)| (target, WithoutGangs { scheduler })).collect());
@@ -28,20 +27,8 @@ impl Expectations for WithoutGangs {
         &[]
     }
 
-    fn resources(&self, _pod_gang: &str, _podgroups: &[(String, usize)]) -> Vec<Resource> {
-        Vec::new()
-    }
-
-    fn size(&self, _resource: &Value) -> Option<u64> {
-        None
-    }
-
     fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
         Vec::new()
-    }
-
-    fn joins(&self, _gang: &Gang, _group: &Group, _index: usize) -> Option<Name> {
-        None
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
