@@ -44,10 +44,13 @@ fn crds(root: &Path) -> anyhow::Result<GeneratedFile> {
     Ok(GeneratedFile { path: root.join("manifests/controller/crds.yaml"), content })
 }
 
-/// protox reads the `.proto` file, so protoc is not needed.
+/// protox reads the `.proto` file, so protoc is not needed. The comments stay in that file.
 fn device_plugin_api(root: &Path) -> anyhow::Result<GeneratedFile> {
     let folder = root.join("reference/gpu-plugin/src");
-    let files = protox::compile([PROTO], [&folder])?;
+    let mut files = protox::compile([PROTO], [&folder])?;
+    for file in &mut files.file {
+        file.source_code_info = None;
+    }
     let out = tempfile::tempdir()?;
     tonic_prost_build::configure().out_dir(out.path()).compile_fds(files)?;
     let generated = std::fs::read_to_string(out.path().join("v1beta1.rs"))?;

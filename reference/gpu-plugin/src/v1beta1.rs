@@ -6,76 +6,57 @@
 #![allow(missing_docs, dead_code, unreachable_pub, clippy::all, clippy::pedantic, clippy::unwrap_used)]
 #![cfg_attr(rustfmt, rustfmt::skip)]
 
-/// A message without fields.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Empty {}
-/// The optional calls that a plugin supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DevicePluginOptions {
-    /// Whether the kubelet calls PreStartContainer before each container.
     #[prost(bool, tag = "1")]
     pub pre_start_required: bool,
-    /// Whether the kubelet may call GetPreferredAllocation.
     #[prost(bool, tag = "2")]
     pub get_preferred_allocation_available: bool,
 }
-/// The plugin to register.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RegisterRequest {
-    /// Version of this API.
     #[prost(string, tag = "1")]
     pub version: ::prost::alloc::string::String,
-    /// File name of the plugin's socket, in the folder of the kubelet's socket.
     #[prost(string, tag = "2")]
     pub endpoint: ::prost::alloc::string::String,
-    /// Extended resource, such as nvidia.com/gpu.
     #[prost(string, tag = "3")]
     pub resource_name: ::prost::alloc::string::String,
-    /// The response of GetDevicePluginOptions.
     #[prost(message, optional, tag = "4")]
     pub options: ::core::option::Option<DevicePluginOptions>,
 }
-/// All devices of a plugin.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListAndWatchResponse {
     #[prost(message, repeated, tag = "1")]
     pub devices: ::prost::alloc::vec::Vec<Device>,
 }
-/// One device.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Device {
-    /// At most 63 characters.
     #[prost(string, tag = "1")]
     pub id: ::prost::alloc::string::String,
-    /// Healthy or Unhealthy.
     #[prost(string, tag = "2")]
     pub health: ::prost::alloc::string::String,
-    /// NUMA nodes of the device. Optional.
     #[prost(message, optional, tag = "3")]
     pub topology: ::core::option::Option<TopologyInfo>,
 }
-/// Topology of a device.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct TopologyInfo {
     #[prost(message, repeated, tag = "1")]
     pub nodes: ::prost::alloc::vec::Vec<NumaNode>,
 }
-/// A NUMA node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NumaNode {
     #[prost(int64, tag = "1")]
     pub id: i64,
 }
-/// The devices of a container that is about to start.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PreStartContainerRequest {
     #[prost(string, repeated, tag = "1")]
     pub devices_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// The response of PreStartContainer, a message without fields.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct PreStartContainerResponse {}
-/// The requests of a pod, one per container.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PreferredAllocationRequest {
     #[prost(message, repeated, tag = "1")]
@@ -83,22 +64,17 @@ pub struct PreferredAllocationRequest {
         ContainerPreferredAllocationRequest,
     >,
 }
-/// A request to choose devices for one container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerPreferredAllocationRequest {
-    /// The devices to choose from.
     #[prost(string, repeated, tag = "1")]
     pub available_device_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Devices that the choice must include.
     #[prost(string, repeated, tag = "2")]
     pub must_include_device_ids: ::prost::alloc::vec::Vec<
         ::prost::alloc::string::String,
     >,
-    /// Number of devices to choose.
     #[prost(int32, tag = "3")]
     pub allocation_size: i32,
 }
-/// The preferred devices of each container, in the order of the request.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PreferredAllocationResponse {
     #[prost(message, repeated, tag = "1")]
@@ -106,56 +82,45 @@ pub struct PreferredAllocationResponse {
         ContainerPreferredAllocationResponse,
     >,
 }
-/// The preferred devices of one container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerPreferredAllocationResponse {
     #[prost(string, repeated, tag = "1")]
     pub device_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// The allocated devices, one entry per container.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AllocateRequest {
     #[prost(message, repeated, tag = "1")]
     pub container_requests: ::prost::alloc::vec::Vec<ContainerAllocateRequest>,
 }
-/// The devices that the kubelet has allocated to one container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ContainerAllocateRequest {
     #[prost(string, repeated, tag = "1")]
     pub devices_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// What the containers need, in the order of the request.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AllocateResponse {
     #[prost(message, repeated, tag = "1")]
     pub container_responses: ::prost::alloc::vec::Vec<ContainerAllocateResponse>,
 }
-/// What a container needs to use its devices.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ContainerAllocateResponse {
-    /// Environment variables.
     #[prost(map = "string, string", tag = "1")]
     pub envs: ::std::collections::HashMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Files and folders of the host to mount.
     #[prost(message, repeated, tag = "2")]
     pub mounts: ::prost::alloc::vec::Vec<Mount>,
-    /// Device files of the host.
     #[prost(message, repeated, tag = "3")]
     pub devices: ::prost::alloc::vec::Vec<DeviceSpec>,
-    /// Annotations for the container runtime.
     #[prost(map = "string, string", tag = "4")]
     pub annotations: ::std::collections::HashMap<
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// Devices of the Container Device Interface (CDI).
     #[prost(message, repeated, tag = "5")]
     pub cdi_devices: ::prost::alloc::vec::Vec<CdiDevice>,
 }
-/// A file or folder of the host that is mounted in the container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Mount {
     #[prost(string, tag = "1")]
@@ -165,21 +130,17 @@ pub struct Mount {
     #[prost(bool, tag = "3")]
     pub read_only: bool,
 }
-/// A device file of the host that is added to the container.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct DeviceSpec {
     #[prost(string, tag = "1")]
     pub container_path: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub host_path: ::prost::alloc::string::String,
-    /// Cgroup permissions: r (read), w (write), m (create device files).
     #[prost(string, tag = "3")]
     pub permissions: ::prost::alloc::string::String,
 }
-/// A device of the Container Device Interface (CDI).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CdiDevice {
-    /// Fully qualified, such as vendor.com/gpu=gpu1.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
 }
@@ -194,7 +155,6 @@ pub mod registration_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The service of the kubelet, at kubelet.sock in the plugins' folder.
     #[derive(Debug, Clone)]
     pub struct RegistrationClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -264,7 +224,6 @@ pub mod registration_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Registers a plugin. The kubelet connects to the plugin's socket before it answers.
         pub async fn register(
             &mut self,
             request: impl tonic::IntoRequest<super::RegisterRequest>,
@@ -301,13 +260,11 @@ pub mod registration_server {
     /// Generated trait containing gRPC methods that should be implemented for use with RegistrationServer.
     #[async_trait]
     pub trait Registration: std::marker::Send + std::marker::Sync + 'static {
-        /// Registers a plugin. The kubelet connects to the plugin's socket before it answers.
         async fn register(
             &self,
             request: tonic::Request<super::RegisterRequest>,
         ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status>;
     }
-    /// The service of the kubelet, at kubelet.sock in the plugins' folder.
     #[derive(Debug)]
     pub struct RegistrationServer<T> {
         inner: Arc<T>,
@@ -480,7 +437,6 @@ pub mod device_plugin_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The service of the plugin, at its own socket in the same folder.
     #[derive(Debug, Clone)]
     pub struct DevicePluginClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -550,7 +506,6 @@ pub mod device_plugin_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Returns the optional calls that the plugin supports.
         pub async fn get_device_plugin_options(
             &mut self,
             request: impl tonic::IntoRequest<super::Empty>,
@@ -577,7 +532,6 @@ pub mod device_plugin_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Streams all devices, and again all devices after every change.
         pub async fn list_and_watch(
             &mut self,
             request: impl tonic::IntoRequest<super::Empty>,
@@ -602,7 +556,6 @@ pub mod device_plugin_client {
                 .insert(GrpcMethod::new("v1beta1.DevicePlugin", "ListAndWatch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Returns the free devices that the plugin prefers.
         pub async fn get_preferred_allocation(
             &mut self,
             request: impl tonic::IntoRequest<super::PreferredAllocationRequest>,
@@ -629,7 +582,6 @@ pub mod device_plugin_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Returns what a container needs to use the devices that the kubelet has chosen.
         pub async fn allocate(
             &mut self,
             request: impl tonic::IntoRequest<super::AllocateRequest>,
@@ -654,7 +606,6 @@ pub mod device_plugin_client {
                 .insert(GrpcMethod::new("v1beta1.DevicePlugin", "Allocate"));
             self.inner.unary(req, path, codec).await
         }
-        /// Called before a container starts, if the plugin has requested this call.
         pub async fn pre_start_container(
             &mut self,
             request: impl tonic::IntoRequest<super::PreStartContainerRequest>,
@@ -694,7 +645,6 @@ pub mod device_plugin_server {
     /// Generated trait containing gRPC methods that should be implemented for use with DevicePluginServer.
     #[async_trait]
     pub trait DevicePlugin: std::marker::Send + std::marker::Sync + 'static {
-        /// Returns the optional calls that the plugin supports.
         async fn get_device_plugin_options(
             &self,
             request: tonic::Request<super::Empty>,
@@ -708,7 +658,6 @@ pub mod device_plugin_server {
             >
             + std::marker::Send
             + 'static;
-        /// Streams all devices, and again all devices after every change.
         async fn list_and_watch(
             &self,
             request: tonic::Request<super::Empty>,
@@ -716,7 +665,6 @@ pub mod device_plugin_server {
             tonic::Response<Self::ListAndWatchStream>,
             tonic::Status,
         >;
-        /// Returns the free devices that the plugin prefers.
         async fn get_preferred_allocation(
             &self,
             request: tonic::Request<super::PreferredAllocationRequest>,
@@ -724,7 +672,6 @@ pub mod device_plugin_server {
             tonic::Response<super::PreferredAllocationResponse>,
             tonic::Status,
         >;
-        /// Returns what a container needs to use the devices that the kubelet has chosen.
         async fn allocate(
             &self,
             request: tonic::Request<super::AllocateRequest>,
@@ -732,7 +679,6 @@ pub mod device_plugin_server {
             tonic::Response<super::AllocateResponse>,
             tonic::Status,
         >;
-        /// Called before a container starts, if the plugin has requested this call.
         async fn pre_start_container(
             &self,
             request: tonic::Request<super::PreStartContainerRequest>,
@@ -741,7 +687,6 @@ pub mod device_plugin_server {
             tonic::Status,
         >;
     }
-    /// The service of the plugin, at its own socket in the same folder.
     #[derive(Debug)]
     pub struct DevicePluginServer<T> {
         inner: Arc<T>,
