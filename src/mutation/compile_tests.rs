@@ -8,6 +8,7 @@ use crate::find::{self, Declarations};
 use crate::mutation::{Kind, Mutation};
 use crate::population::Population;
 use crate::rewrite::{Rewritten, rewrite};
+use crate::testing;
 
 fn file(source: &str) -> BTreeMap<String, Rewritten> {
     let syntax = syn::parse_file(source).unwrap();
@@ -119,15 +120,7 @@ fn an_error_inside_a_macro_blames_the_mutation_of_its_call() {
 
 #[test]
 fn a_kind_may_lose_a_quarter_and_a_build_has_a_digest() {
-    let mutation = |number, kind| Mutation {
-        number,
-        id: number.to_string(),
-        file: "src/a.rs".into(),
-        function: "f".into(),
-        kind,
-        line: 1,
-        change: String::new(),
-    };
+    let mutation = |number, kind| Mutation { kind, ..testing::mutation(number, "src/a.rs") };
     let dropped =
         |number, kind| Dropped { mutation: mutation(number, kind), error: "mismatched types".into() };
     let built = Built {

@@ -25,6 +25,8 @@ pub mod score;
 pub mod session;
 mod sources;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 pub mod trial;
 mod workspace;

@@ -72,7 +72,7 @@ pub(crate) fn tries<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mutation::Kind;
+    use crate::testing::mutation;
 
     fn case(id: &str, seconds: f64, executed: &[u32]) -> BaselineCase {
         let executed = executed.iter().copied().collect();
@@ -93,20 +93,8 @@ mod tests {
         Baseline { cases }
     }
 
-    fn mutation(file: &str) -> Mutation {
-        Mutation {
-            number: 1,
-            id: format!("{file}:f:boolean:1"),
-            file: file.into(),
-            function: "f".into(),
-            kind: Kind::Boolean,
-            line: 1,
-            change: String::new(),
-        }
-    }
-
     fn order<'a>(baseline: &'a Baseline, killers: &Killers, most: Option<usize>) -> (Vec<&'a str>, usize) {
-        let Tries { cases, left_out } = tries(baseline, &mutation("a.rs"), killers, most);
+        let Tries { cases, left_out } = tries(baseline, &mutation(1, "a.rs"), killers, most);
         (cases.into_iter().map(|case| case.id.as_str()).collect(), left_out)
     }
 
@@ -130,7 +118,7 @@ mod tests {
             ("a.rs", "aon/longest on a"),
             ("b.rs", "aon/short on a"),
         ] {
-            killers.add(&mutation(file).id, case);
+            killers.add(&mutation(1, file).id, case);
         }
         let baseline = baseline();
         let (first, left_out) = order(&baseline, &killers, Some(3));

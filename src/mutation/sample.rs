@@ -43,21 +43,13 @@ fn key(seed: &str, mutation: &Mutation) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mutation::Kind;
+    use crate::testing::mutation;
 
     fn population(folders: &[(&str, u32)]) -> Vec<Mutation> {
         let mut all = Vec::new();
         for (folder, count) in folders {
-            for ordinal in 0..*count {
-                all.push(Mutation {
-                    number: all.len() as u32 + 1,
-                    id: format!("{folder}/a.rs:f:boolean:{ordinal}"),
-                    file: format!("{folder}/a.rs"),
-                    function: "f".into(),
-                    kind: Kind::Boolean,
-                    line: 1,
-                    change: String::new(),
-                });
+            for _ in 0..*count {
+                all.push(mutation(all.len() as u32 + 1, &format!("{folder}/a.rs")));
             }
         }
         all

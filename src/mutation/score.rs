@@ -151,6 +151,7 @@ pub fn summary(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::mutation;
 
     #[test]
     fn the_interval_is_wilsons() {
@@ -163,15 +164,6 @@ mod tests {
 
     #[test]
     fn folders_with_mutations_that_no_case_executes_are_counted() {
-        let mutation = |number, file: &str| Mutation {
-            number,
-            id: format!("{file}:f:boolean:{number}"),
-            file: file.into(),
-            function: "f".into(),
-            kind: Kind::Boolean,
-            line: 1,
-            change: String::new(),
-        };
         let population = [mutation(1, "plan/a.rs"), mutation(2, "plan/b.rs"), mutation(3, "update/a.rs")];
         let counted = not_executed_by_folder(&population, &[1, 3].into());
         assert_eq!(counted, [("plan", Share { part: 1, whole: 2 })].into());

@@ -10,6 +10,7 @@ use futures::executor::block_on;
 use super::*;
 use crate::baseline::BaselineCase;
 use crate::session::{Session, try_all};
+use crate::testing;
 
 #[derive(Default)]
 struct Fake {
@@ -91,15 +92,7 @@ fn timed_out() -> CaseEnd {
 }
 
 fn mutation(number: u32) -> Mutation {
-    Mutation {
-        number,
-        id: format!("a.rs:f:boolean:{number}"),
-        file: "a.rs".into(),
-        function: "f".into(),
-        kind: Kind::Boolean,
-        line: 1,
-        change: String::new(),
-    }
+    testing::mutation(number, "a.rs")
 }
 
 /// Ten cases. All execute mutation 1, the first three mutation 2, and none mutation 3.
