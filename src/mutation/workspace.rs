@@ -94,7 +94,7 @@ impl Workspace {
             }
         }
         for folder in members.iter().map(String::as_str).chain([INCLUDED]) {
-            this.copy_folder(root, folder)?;
+            this.copy_folder(root, folder, &is_of_subject)?;
         }
         this.write(WRAPPER, WRAPPER_SCRIPT)?;
         let wrapper = this.folder.join(WRAPPER);
@@ -103,14 +103,19 @@ impl Workspace {
         Ok(this)
     }
 
-    fn copy_folder(&self, root: &Path, folder: &str) -> Result<(), MutationError> {
+    fn copy_folder(
+        &self,
+        root: &Path,
+        folder: &str,
+        is_left_out: &dyn Fn(&str) -> bool,
+    ) -> Result<(), MutationError> {
         let from = root.join(folder);
         for entry in std::fs::read_dir(&from).map_err(MutationError::file(&from))? {
             let entry = entry.map_err(MutationError::file(&from))?;
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
             if entry.path().is_dir() {
-                self.copy_folder(root, &name)?;
-            } else if !is_of_subject(&name) {
+                self.copy_folder(root, &name, is_left_out)?;
+            } else if !is_left_out(&name) {
                 let text =
                     std::fs::read_to_string(entry.path()).map_err(MutationError::file(&entry.path()))?;
                 self.write(&name, &text)?;
@@ -146,28 +151,7 @@ impl Workspace {
         let switch = switch(mutations);
         for subject in SUBJECTS {
             self.write(&format!("{subject}/src/mutation_switch.rs"), &switch)?;
-            self.copy_the_rest(root, &format!("{subject}/src"), files)?;
-        }
-        Ok(())
-    }
-
-    fn copy_the_rest(
-        &self,
-        root: &Path,
-        folder: &str,
-        files: &BTreeMap<String, Rewritten>,
-    ) -> Result<(), MutationError> {
-        let from = root.join(folder);
-        for entry in std::fs::read_dir(&from).map_err(MutationError::file(&from))? {
-            let entry = entry.map_err(MutationError::file(&from))?;
-            let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
-            if entry.path().is_dir() {
-                self.copy_the_rest(root, &name, files)?;
-            } else if !files.contains_key(&name) {
-                let text =
-                    std::fs::read_to_string(entry.path()).map_err(MutationError::file(&entry.path()))?;
-                self.write(&name, &text)?;
-            }
+            self.copy_folder(root, &format!("{subject}/src"), &|name| files.contains_key(name))?;
         }
         Ok(())
     }
