@@ -50,88 +50,44 @@ pub(super) async fn reconcile_all(
         |name, concurrency| Settings { name, concurrency, gather: Gather::NONE, after_own_writes: false };
     let delayed = |name| Settings { name, concurrency: 16, gather: STATUS, after_own_writes: true };
     context.queues.open(&context.caches);
-    let (context, stop) = (|| Arc::clone(context), || stop.clone());
     let mut all = JoinSet::new();
-    all.spawn(run(
-        immediate("pod_clique_set", 16),
-        sets.store.clone(),
-        pod_clique_sets,
-        context(),
-        stop(),
-        reconcile::pod_clique_set::reconcile,
-    ));
-    all.spawn(run(
-        delayed("pod_clique_set_status"),
-        sets.store.clone(),
-        pcs_status,
-        context(),
-        stop(),
-        status::pod_clique_set::reconcile,
-    ));
-    all.spawn(run(
+    macro_rules! spawn {
+        ($settings:expr, $cache:ident, $inbox:ident, $reconcile:path) => {
+            all.spawn(run(
+                $settings,
+                $cache.store.clone(),
+                $inbox,
+                Arc::clone(context),
+                stop.clone(),
+                $reconcile,
+            ))
+        };
+    }
+    spawn!(immediate("pod_clique_set", 16), sets, pod_clique_sets, reconcile::pod_clique_set::reconcile);
+    spawn!(delayed("pod_clique_set_status"), sets, pcs_status, status::pod_clique_set::reconcile);
+    spawn!(
         immediate("gang_termination", 16),
-        sets.store.clone(),
+        sets,
         gang_terminations,
-        context(),
-        stop(),
-        reconcile::gang_termination::reconcile,
-    ));
-    all.spawn(run(
-        immediate("scaling_group", 16),
-        groups.store.clone(),
-        scaling_groups,
-        context(),
-        stop(),
-        reconcile::scaling_group::reconcile,
-    ));
-    all.spawn(run(
-        delayed("scaling_group_status"),
-        groups.store.clone(),
-        pcsg_status,
-        context(),
-        stop(),
-        status::scaling_group::reconcile,
-    ));
-    all.spawn(run(
-        immediate("pod_clique", POD_CLIQUES),
-        cliques.store.clone(),
-        pod_cliques,
-        context(),
-        stop(),
-        reconcile::pod_clique::reconcile,
-    ));
-    all.spawn(run(
-        delayed("pod_clique_status"),
-        cliques.store.clone(),
-        pclq_status,
-        context(),
-        stop(),
-        status::pod_clique::reconcile,
-    ));
-    all.spawn(run(
+        reconcile::gang_termination::reconcile
+    );
+    spawn!(immediate("scaling_group", 16), groups, scaling_groups, reconcile::scaling_group::reconcile);
+    spawn!(delayed("scaling_group_status"), groups, pcsg_status, status::scaling_group::reconcile);
+    spawn!(immediate("pod_clique", POD_CLIQUES), cliques, pod_cliques, reconcile::pod_clique::reconcile);
+    spawn!(delayed("pod_clique_status"), cliques, pclq_status, status::pod_clique::reconcile);
+    spawn!(
         Settings { after_own_writes: true, ..immediate("pod_gang", 32) },
-        gangs.store.clone(),
+        gangs,
         pod_gangs,
-        context(),
-        stop(),
-        reconcile::pod_gang::reconcile,
-    ));
-    all.spawn(run(
-        delayed("pod_gang_status"),
-        gangs.store.clone(),
-        gang_status,
-        context(),
-        stop(),
-        status::pod_gang::reconcile,
-    ));
+        reconcile::pod_gang::reconcile
+    );
+    spawn!(delayed("pod_gang_status"), gangs, gang_status, status::pod_gang::reconcile);
     // A scheduler may support only one binding, so two reconciliations must not write at the same time.
-    all.spawn(run(
+    spawn!(
         Settings { concurrency: 1, ..delayed("cluster_topology_binding") },
-        bindings.store.clone(),
+        bindings,
         topologies,
-        context(),
-        stop(),
-        reconcile::cluster_topology_binding::reconcile,
-    ));
-    wait_for_shutdown(all, &stop()).await
+        reconcile::cluster_topology_binding::reconcile
+    );
+    wait_for_shutdown(all, stop).await
 }
