@@ -1,15 +1,12 @@
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use logging::LogFormat;
-use webhook_server::certificates::CertificateOptions;
 
 use crate::crd;
-use crate::install::{NAMESPACE, objects};
+use crate::install::objects;
 use crate::program::{self, Options};
 
 /// Puts Kubeflow TrainJobs into a KAI queue, alongside an unmodified trainer.
@@ -37,20 +34,8 @@ enum Command {
 
 #[derive(Args)]
 struct RunArguments {
-    /// Kubeconfig file [default: the pod's service account, or the user's own kubeconfig]
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-    /// The plugin's own namespace, with the Service and the Secret of its webhooks
-    #[arg(long, default_value = NAMESPACE)]
-    namespace: String,
-    /// Address of the webhooks
-    #[arg(long, default_value = "0.0.0.0:9443")]
-    webhook_bind: SocketAddr,
     #[command(flatten)]
-    certificates: CertificateOptions,
-    /// Address of /healthz and /readyz
-    #[arg(long, default_value = "0.0.0.0:9444")]
-    health_bind: SocketAddr,
+    options: Options,
     /// Format of the log lines on stderr; RUST_LOG sets the level
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
@@ -66,15 +51,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(arguments: RunArguments) -> anyhow::Result<()> {
     arguments.log_format.init();
-    let options = Options {
-        kubeconfig: arguments.kubeconfig,
-        namespace: arguments.namespace,
-        webhook_bind: arguments.webhook_bind,
-        certificates: arguments.certificates,
-        health_bind: arguments.health_bind,
-    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let result = runtime.block_on(program::run(options));
+    let result = runtime.block_on(program::run(arguments.options));
     runtime.shutdown_background();
     result
 }
@@ -91,6 +69,7 @@ fn write(text: &str) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::install::NAMESPACE;
 
     fn parsed<'a>(args: impl IntoIterator<Item = &'a str>) -> Result<Arguments, clap::Error> {
         Arguments::try_parse_from(std::iter::once("trainer-kai-plugin").chain(args))
@@ -104,7 +83,7 @@ mod tests {
         assert_eq!(container["command"][0], "trainer-kai-plugin");
         let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
         match parsed(args) {
-            Ok(Arguments { command: Command::Run(run) }) => assert_eq!(run.namespace, NAMESPACE),
+            Ok(Arguments { command: Command::Run(run) }) => assert_eq!(run.options.namespace, NAMESPACE),
             Ok(_) => panic!("the deployment runs another command"),
             Err(error) => panic!("{error}"),
         }

@@ -12,6 +12,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
+use clap::Args;
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::config::{KubeConfigOptions, Kubeconfig};
@@ -22,18 +23,26 @@ use tokio_util::sync::CancellationToken;
 use webhook_server::certificates::{CertificateOptions, Keeper};
 use webhook_server::{serve, serve_tls, shutdown_signal};
 
-use crate::install::CERTIFICATE_OBJECTS;
+use crate::install::{CERTIFICATE_OBJECTS, NAMESPACE};
 use crate::{admission, crd};
 
 const GRACE: Duration = Duration::from_secs(4);
 
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// `None` for the pod's service account or the user's own kubeconfig.
+    /// Kubeconfig file [default: the pod's service account, or the user's own kubeconfig]
+    #[arg(long, env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
+    /// The plugin's own namespace, with the Service and the Secret of its webhooks
+    #[arg(long, default_value = NAMESPACE)]
     pub namespace: String,
+    /// Address of the webhooks
+    #[arg(long, default_value = "0.0.0.0:9443")]
     pub webhook_bind: SocketAddr,
+    #[command(flatten)]
     pub certificates: CertificateOptions,
+    /// Address of /healthz and /readyz
+    #[arg(long, default_value = "0.0.0.0:9444")]
     pub health_bind: SocketAddr,
 }
 

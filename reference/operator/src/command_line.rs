@@ -1,6 +1,5 @@
 use std::ffi::OsString;
 use std::io::Write;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,10 +7,9 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use grove_yaml as yaml;
 use logging::LogFormat;
-use webhook_server::certificates::CertificateOptions;
 
 use crate::faults::fault;
-use crate::runtime::install::{CRDS, InstallOptions, NAMESPACE, WebhookTarget, in_cluster, objects};
+use crate::runtime::install::{CRDS, InstallOptions, WebhookTarget, in_cluster, objects};
 use crate::runtime::{Options, PodGangNames, run_controller};
 
 /// Grove's reference backend controller: creates gangs of pods from PodCliqueSets.
@@ -34,35 +32,11 @@ enum Command {
 
 #[derive(Args)]
 struct RunArguments {
-    /// Kubeconfig file [default: the pod's service account, or the user's own kubeconfig]
-    #[arg(long, env = "KUBECONFIG")]
-    kubeconfig: Option<PathBuf>,
-    /// Configuration file (OperatorConfiguration)
-    #[arg(long)]
-    config: PathBuf,
-    /// The controller's own namespace, for its lease and for dry runs
-    #[arg(long, default_value = NAMESPACE)]
-    namespace: String,
-    /// Address of the webhooks
-    #[arg(long, default_value = "0.0.0.0:9443")]
-    webhook_bind: SocketAddr,
     #[command(flatten)]
-    certificates: CertificateOptions,
-    /// Address of /healthz and /readyz
-    #[arg(long, default_value = "0.0.0.0:9444")]
-    health_bind: SocketAddr,
-    /// Address of /metrics
-    #[arg(long, default_value = "0.0.0.0:9445")]
-    metrics_bind: SocketAddr,
-    /// Reconcile only while holding the lease
-    #[arg(long)]
-    leader_elect: bool,
+    options: Options,
     /// Format of the log lines on stderr; RUST_LOG sets the level
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
-    /// How PodGangs are named, to test that nothing relies on their names
-    #[arg(long, hide = true, value_enum, default_value_t = PodGangNames::ByIndex)]
-    pod_gang_names: PodGangNames,
     /// Inject a fault, to test whether a suite detects it
     #[cfg(mutants)]
     #[arg(long, hide = true, value_name = "NAME", value_parser = crate::faults::parse)]
@@ -104,18 +78,10 @@ fn run(arguments: RunArguments) -> anyhow::Result<()> {
     arguments.log_format.init();
     #[cfg(mutants)]
     crate::faults::activate(arguments.fault);
-    let by_epoch = fault!("epoch-names");
-    let options = Options {
-        kubeconfig: arguments.kubeconfig,
-        config: arguments.config,
-        namespace: arguments.namespace,
-        webhook_bind: arguments.webhook_bind,
-        certificates: arguments.certificates,
-        health_bind: arguments.health_bind,
-        metrics_bind: arguments.metrics_bind,
-        leader_elect: arguments.leader_elect,
-        pod_gang_names: if by_epoch { PodGangNames::ByEpoch } else { arguments.pod_gang_names },
-    };
+    let mut options = arguments.options;
+    if fault!("epoch-names") {
+        options.pod_gang_names = PodGangNames::ByEpoch;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(run_controller(options));
     runtime.shutdown_background();
@@ -171,7 +137,7 @@ mod tests {
         assert!(container["command"].is_null(), "the image has the program as its entrypoint");
         let args = container["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap());
         match parsed(args) {
-            Ok(Arguments { command: Command::Run(run) }) => assert!(run.leader_elect),
+            Ok(Arguments { command: Command::Run(run) }) => assert!(run.options.leader_elect),
             Ok(_) => panic!("the deployment runs another command"),
             Err(error) => panic!("{error}"),
         }

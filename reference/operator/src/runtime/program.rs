@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use http::HeaderValue;
 use http::header::USER_AGENT;
 use kube::client::ClientBuilder;
@@ -20,7 +21,7 @@ use webhook_server::{ServerError, serve, serve_tls, shutdown_signal};
 
 use super::api_layer::ApiLayer;
 use super::configuration::{Configuration, ConfigurationError};
-use super::install::{MUTATING_CONFIGURATIONS, SECRET, VALIDATING_CONFIGURATIONS};
+use super::install::{MUTATING_CONFIGURATIONS, NAMESPACE, SECRET, VALIDATING_CONFIGURATIONS};
 use super::leader::Candidate;
 use super::reconcilers::reconcile_all;
 use super::servers::{self, Readiness};
@@ -43,17 +44,33 @@ const REQUIRED: [(&str, &[&str]); 2] = [
     ("scheduler.grove.io/v1alpha1", &["podgangs"]),
 ];
 
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// `None` for the pod's service account or the user's own kubeconfig.
+    /// Kubeconfig file [default: the pod's service account, or the user's own kubeconfig]
+    #[arg(long, env = "KUBECONFIG")]
     pub kubeconfig: Option<PathBuf>,
+    /// Configuration file (OperatorConfiguration)
+    #[arg(long)]
     pub config: PathBuf,
+    /// The controller's own namespace, for its lease and for dry runs
+    #[arg(long, default_value = NAMESPACE)]
     pub namespace: String,
+    /// Address of the webhooks
+    #[arg(long, default_value = "0.0.0.0:9443")]
     pub webhook_bind: SocketAddr,
+    #[command(flatten)]
     pub certificates: CertificateOptions,
+    /// Address of /healthz and /readyz
+    #[arg(long, default_value = "0.0.0.0:9444")]
     pub health_bind: SocketAddr,
+    /// Address of /metrics
+    #[arg(long, default_value = "0.0.0.0:9445")]
     pub metrics_bind: SocketAddr,
+    /// Reconcile only while holding the lease
+    #[arg(long)]
     pub leader_elect: bool,
+    /// How PodGangs are named, to test that nothing relies on their names
+    #[arg(long, hide = true, value_enum, default_value_t = PodGangNames::ByIndex)]
     pub pod_gang_names: PodGangNames,
 }
 
