@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use conformance_programs::components::{PlannedBuild, Program, Progress, Source, digest};
+use conformance_programs::components::{PlannedBuild, Program, Progress};
 use conformance_programs::source::{Module, SourceError, Tree, UNKNOWN, VersionFrom, revision, top};
 use serde_json::{Map, Value};
 
@@ -50,15 +50,7 @@ impl GivenTrainer {
             files.all().filter_map(|file| file.parent()?.parent().map(Path::to_owned)).find(is_base);
         match (files.program(&[PROGRAM]), manifests) {
             (Some(path), Some(manifests)) => {
-                let program = Program {
-                    name: PROGRAM.to_owned(),
-                    version: UNKNOWN.into(),
-                    sha256: digest(path)?,
-                    path: path.to_owned(),
-                    source: Source::Given,
-                    built_in: None,
-                };
-                Self::new(program, manifests, None)
+                Self::new(Program::given(PROGRAM, UNKNOWN.into(), path.to_owned())?, manifests, None)
             }
             (program, manifests) => {
                 let mut missing = Vec::new();

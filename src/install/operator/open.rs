@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use conformance_contract::target::Target;
 use conformance_programs::ProgramError;
-use conformance_programs::components::{Program, Progress, Source, digest, hex};
+use conformance_programs::components::{Program, Progress, Source, hex};
 use conformance_programs::source::{GoBuild, Module, Tree, revision};
 use sha2::{Digest, Sha256};
 
@@ -167,14 +167,7 @@ impl Opened {
     fn given(&self, program: &Path) -> Result<Program, InstallError> {
         let path = self.folder.join(program);
         let path = path.canonicalize().map_err(OperatorError::in_file(&path))?;
-        Ok(Program {
-            name: self.description.name.clone(),
-            version: self.tree.revision.version.clone(),
-            sha256: digest(&path)?,
-            path,
-            source: Source::Given,
-            built_in: None,
-        })
+        Ok(Program::given(&self.description.name, self.tree.revision.version.clone(), path)?)
     }
 }
 

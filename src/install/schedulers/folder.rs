@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use conformance_contract::scheduler::Scheduler;
-use conformance_programs::components::{Program, Source, digest};
+use conformance_programs::components::Program;
 use conformance_programs::source::UNKNOWN;
 use serde_json::Value;
 
@@ -55,14 +55,7 @@ impl Files {
         for SchedulerProcess { name, optional, .. } in install.processes {
             let short = name.strip_prefix(given.prefix).unwrap_or(name);
             match self.program(&[name, short]) {
-                Some(path) => programs.push(Program {
-                    name: (*name).to_owned(),
-                    version: UNKNOWN.into(),
-                    sha256: digest(path)?,
-                    path: path.to_owned(),
-                    source: Source::Given,
-                    built_in: None,
-                }),
+                Some(path) => programs.push(Program::given(name, UNKNOWN.into(), path.to_owned())?),
                 None if optional.is_some() => {}
                 None => missing.push(format!("a program {name} or {short}")),
             }

@@ -38,6 +38,11 @@ pub struct Program {
 }
 
 impl Program {
+    pub fn given(name: &str, version: String, path: PathBuf) -> Result<Self, ProgramError> {
+        let sha256 = digest(&path)?;
+        Ok(Self { name: name.to_owned(), version, path, sha256, source: Source::Given, built_in: None })
+    }
+
     pub fn verify(&self) -> Result<(), ProgramError> {
         let now = digest(&self.path)?;
         if now == self.sha256 {
@@ -174,9 +179,7 @@ async fn given(component: &Component, path: &Path) -> Result<Program, ProgramErr
         |reason: String| ProgramError::Override { name: component.name.into(), path: path.into(), reason };
     let path = path.canonicalize().map_err(|e| refused(e.to_string()))?;
     let version = reported_version(&path).await.map_err(|e| refused(e.to_string()))?;
-    let sha256 = in_place(|| digest(&path))?;
-    let name = component.name.to_owned();
-    Ok(Program { name, version, path, sha256, source: Source::Given, built_in: None })
+    in_place(|| Program::given(component.name, version, path))
 }
 
 fn released(components: &[&'static Component]) -> Result<Vec<Program>, ProgramError> {
