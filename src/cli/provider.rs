@@ -91,28 +91,13 @@ pub(crate) fn implementation(
     operator.source.is_existing().then(|| Implementation {
         name: operator.name.clone(),
         version: operator.version.clone(),
-        organization: None,
-        url: None,
-        commit: None,
-        description: None,
         declaration: declared,
-        cluster_admin: false,
-        reference: false,
+        ..Implementation::default()
     })
 }
 
 pub(crate) fn no_operator() -> Implementation {
-    Implementation {
-        name: "plain pods".into(),
-        version: "(no operator)".into(),
-        organization: None,
-        url: None,
-        commit: None,
-        description: None,
-        declaration: None,
-        cluster_admin: false,
-        reference: false,
-    }
+    Implementation { name: "plain pods".into(), version: "(no operator)".into(), ..Implementation::default() }
 }
 
 fn releases(programs: &ProgramRequest, schedulers: &BTreeSet<Scheduler>) -> Result<Vec<Release>, Failure> {

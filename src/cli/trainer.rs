@@ -30,10 +30,7 @@ pub(crate) fn implementation(given: &GivenTrainer) -> Implementation {
         organization: Some("kubeflow".into()),
         url: Some("https://github.com/kubeflow/trainer".into()),
         commit: given.commit.clone(),
-        description: None,
-        declaration: None,
-        cluster_admin: false,
-        reference: false,
+        ..Implementation::default()
     }
 }
 

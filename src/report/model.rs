@@ -85,7 +85,7 @@ pub struct Suite {
 }
 
 /// The operator under test.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Implementation {
     /// Name of the operator, such as `grove-backend-controller`.

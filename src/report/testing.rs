@@ -22,13 +22,7 @@ pub fn report(targets: Vec<TargetReport>) -> Report {
         operator: Implementation {
             name: "sample".to_owned(),
             version: "1".to_owned(),
-            organization: None,
-            url: None,
-            commit: None,
-            description: None,
-            declaration: None,
-            cluster_admin: false,
-            reference: false,
+            ..Implementation::default()
         },
         provider: Provider {
             name: "local".to_owned(),

@@ -74,12 +74,8 @@ pub async fn report(
             name: "grove-backend-controller".into(),
             version,
             organization: Some("grove-conformance".into()),
-            url: None,
-            commit: None,
-            description: None,
-            declaration: None,
-            cluster_admin: false,
             reference: true,
+            ..Implementation::default()
         }),
         provider,
         other_providers: Vec::new(),
