@@ -105,44 +105,36 @@ fn checks_and_pages_reach_no_cluster(#[case] package: &str) {
 }
 
 /// A wait and a check about the same state use the same fact. The driver and the checks do not depend on each
-/// other.
+/// other. The crate of programs knows nothing about clusters. Suites use the driver and the checks, and
+/// observations judge nothing.
 #[rstest]
-#[case("conformance-facts", &["contract", "expect", "history"])]
-#[case("conformance-check", &["contract", "expect", "facts", "history"])]
-#[case("conformance-driver", &["cluster", "contract", "expect", "facts", "history", "install", "programs", "proxy"])]
-fn waits_and_checks_share_facts(#[case] package: &str, #[case] uses: &[&str]) {
+#[case("programs", &["contract"])]
+#[case("install", &["contract", "programs", "proxy"])]
+#[case("cluster", &["contract", "install", "programs", "proxy"])]
+#[case("facts", &["contract", "expect", "history"])]
+#[case("check", &["contract", "expect", "facts", "history"])]
+#[case("driver", &["cluster", "contract", "expect", "facts", "history", "install", "programs", "proxy"])]
+#[case("cases", &["check", "cluster", "contract", "driver", "expect", "facts", "history", "install", "proxy"])]
+#[case("plainpods", &["check", "contract", "driver", "expect", "history"])]
+#[case("trainjobs", &["check", "contract", "driver", "expect", "facts", "history", "install", "proxy"])]
+#[case("observe", &["contract", "driver", "expect", "history"])]
+fn a_crate_uses_only_the_crates_below_it(#[case] name: &str, #[case] uses: &[&str]) {
     let packages = packages();
-    let direct = packages[package].iter().filter_map(|one| one.strip_prefix("conformance-"));
+    let direct = &packages[&format!("conformance-{name}")];
+    let direct = direct.iter().filter_map(|one| one.strip_prefix("conformance-"));
     assert_eq!(direct.collect::<Vec<_>>(), uses);
 }
 
-/// A suite uses the driver and the checks. One list registers it, and no suite depends on another.
+/// One list registers the suites, and no suite depends on another.
 #[rstest]
-#[case(
-    "conformance-cases",
-    &["check", "cluster", "contract", "driver", "expect", "facts", "history", "install", "proxy"]
-)]
-#[case("conformance-plainpods", &["check", "contract", "driver", "expect", "history"])]
-#[case(
-    "conformance-trainjobs",
-    &["check", "contract", "driver", "expect", "facts", "history", "install", "proxy"]
-)]
-fn only_the_list_of_suites_depends_on_a_suite(#[case] suite: &str, #[case] uses: &[&str]) {
+#[case("conformance-cases", "conformance-run")]
+#[case("conformance-plainpods", "conformance-run")]
+#[case("conformance-trainjobs", "conformance-run")]
+#[case("conformance-observe", "conformance-cli")]
+fn a_suite_has_one_user(#[case] suite: &str, #[case] wanted: &str) {
     let packages = packages();
-    let direct = packages[suite].iter().filter_map(|one| one.strip_prefix("conformance-"));
-    assert_eq!(direct.collect::<Vec<_>>(), uses);
     let users = packages.iter().filter(|(_, direct)| direct.contains(suite)).map(|(user, _)| user.as_str());
-    assert_eq!(users.collect::<Vec<_>>(), ["conformance-run"]);
-}
-
-/// Observations judge nothing, so they know no checks. Only the command line knows them.
-#[test]
-fn observations_use_no_checks() {
-    let packages = packages();
-    let direct = packages["conformance-observe"].iter().filter_map(|one| one.strip_prefix("conformance-"));
-    assert_eq!(direct.collect::<Vec<_>>(), ["contract", "driver", "expect", "history"]);
-    let users = packages.iter().filter(|(_, direct)| direct.contains("conformance-observe"));
-    assert_eq!(users.map(|(user, _)| user.as_str()).collect::<Vec<_>>(), ["conformance-cli"]);
+    assert_eq!(users.collect::<Vec<_>>(), [wanted]);
 }
 
 #[test]
@@ -176,21 +168,13 @@ fn programs_do_not_depend_on_test_crates() {
     }
 }
 
-/// The crate of programs knows nothing about clusters. The crate that describes a cluster is data and needs
-/// no client.
+/// The crate that describes a cluster is data and needs no client.
 #[rstest]
-#[case("conformance-programs", &["conformance-contract"])]
-#[case("conformance-install", &["conformance-contract", "conformance-programs", "conformance-proxy"])]
-#[case(
-    "conformance-cluster",
-    &["conformance-contract", "conformance-install", "conformance-programs", "conformance-proxy"]
-)]
-fn only_the_cluster_crate_depends_on_a_client(#[case] package: &str, #[case] wanted: &[&str]) {
-    let packages = packages();
-    let direct = &packages[package];
-    let suite = direct.iter().map(String::as_str).filter(|one| one.starts_with("conformance-"));
-    assert_eq!(suite.collect::<Vec<_>>(), wanted);
-    assert_eq!(direct.contains("kube"), package == "conformance-cluster", "{package}");
+#[case("conformance-programs", false)]
+#[case("conformance-install", false)]
+#[case("conformance-cluster", true)]
+fn only_the_cluster_crate_depends_on_a_client(#[case] package: &str, #[case] has_client: bool) {
+    assert_eq!(packages()[package].contains("kube"), has_client);
 }
 
 #[test]
