@@ -86,12 +86,7 @@ impl RealNodes {
             labels.entry(key).or_insert(Value::Null);
         }
         let patch = leasing(&node, labels, taints);
-        let nodes: Api<Node> = Api::all(self.client.clone());
-        nodes
-            .patch(name, &PatchParams::default(), &Patch::Merge(patch))
-            .await
-            .map(drop)
-            .map_err(|source| ClusterError::api(format!("patch node {name}"), source))
+        deploy::patch_node(&self.client, name, &patch).await
     }
 
     pub(crate) async fn restore(&self, name: &str) -> Result<(), ClusterError> {

@@ -50,7 +50,7 @@ impl Workers {
             real.configure(&worker.name, labels, taints.into()).await?;
         } else {
             self.set_labels(&worker, &node).await?;
-            self.patch(&worker.name, json!({"spec": {"taints": taints}})).await?;
+            deploy::patch_node(&self.client, &worker.name, &json!({"spec": {"taints": taints}})).await?;
         }
         Ok(NodeSpec { name: worker.name, ..node })
     }
@@ -66,7 +66,7 @@ impl Workers {
             .collect();
         labels.extend(node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())));
         labels.insert(GPUS.into(), node.gpus.to_string().into());
-        self.patch(&worker.name, json!({"metadata": {"labels": labels}})).await?;
+        deploy::patch_node(&self.client, &worker.name, &json!({"metadata": {"labels": labels}})).await?;
         self.advertised(&worker.name, GPU, node.gpus).await
     }
 
@@ -98,15 +98,6 @@ impl Workers {
         let amount = json!({(SLOTS): amount.map(|amount| amount.to_string())});
         let status = json!({"status": {"capacity": amount, "allocatable": amount}});
         deploy::patch_node_status(&self.client, node, &status).await.map(drop)
-    }
-
-    async fn patch(&self, node: &str, patch: Value) -> Result<(), ClusterError> {
-        let nodes: Api<Node> = Api::all(self.client.clone());
-        nodes
-            .patch(node, &PatchParams::default(), &Patch::Merge(patch))
-            .await
-            .map(drop)
-            .map_err(|source| ClusterError::api(format!("patch node {node}"), source))
     }
 
     pub(super) async fn until_without_pods(&self, node: &str, namespace: &str) -> Result<(), ClusterError> {
