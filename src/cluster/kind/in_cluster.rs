@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::config::kubeconfig_in;
 use super::operator::add_faults;
 use super::rollout::{
-    CHART_ROLLOUT, daemon_set_ready, deployment_ready, deployment_ready_in, not_ready, with_status_of_pods,
+    CHART_ROLLOUT, ROLLOUT, daemon_set_ready, deployment_ready, not_ready, with_status_of_pods,
 };
 use super::spec::KindSpec;
 use crate::polling::until_complete;
@@ -139,7 +139,7 @@ async fn install_scheduler(client: &Client, deployed: &DeployedScheduler) -> Res
         deploy::apply_when_served(client, &object).await?;
     }
     for name in deployed.deployments() {
-        deployment_ready(client, deployed.namespace(), name).await?;
+        deployment_ready(client, deployed.namespace(), name, ROLLOUT).await?;
     }
     Ok(())
 }
@@ -154,7 +154,7 @@ async fn install_release(
     let installed = Helm::on_path().install(release, &kubeconfig_in(folder), &folder.join("helm")).await;
     let installed = with_status_of_pods(installed, client, deployed.namespace).await?;
     for name in deployed.deployments {
-        deployment_ready_in(client, deployed.namespace, name, CHART_ROLLOUT).await?;
+        deployment_ready(client, deployed.namespace, name, CHART_ROLLOUT).await?;
     }
     for object in (installation(release.scheduler).objects)() {
         deploy::apply_when_served(client, &object).await?;

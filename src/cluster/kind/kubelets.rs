@@ -65,7 +65,7 @@ impl KindCluster {
             .patch(name, &PatchParams::default(), &patch)
             .await
             .map_err(|source| ClusterError::api(format!("patch Deployment {name}"), source))?;
-        rollout::deployment_ready(&self.client(), namespace, name).await?;
+        rollout::deployment_ready(&self.client(), namespace, name, rollout::ROLLOUT).await?;
         for pod in former {
             let (pod_name, uid) = (pod.name_any(), pod.uid().unwrap_or_default());
             let deleted = await_condition(pods.clone(), &pod_name, is_deleted(&uid));

@@ -15,7 +15,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::config::kubeconfig_in;
-use super::rollout::{CHART_ROLLOUT, ROLLOUT, deployment_ready_in, with_status_of_pods};
+use super::rollout::{CHART_ROLLOUT, ROLLOUT, deployment_ready, with_status_of_pods};
 use crate::polling::until_complete;
 use crate::{ClusterError, deploy};
 
@@ -96,7 +96,7 @@ impl UnderTest {
                 CHART_ROLLOUT
             }
         };
-        deployment_ready_in(client, &place.namespace, &place.deployment, limit).await?;
+        deployment_ready(client, &place.namespace, &place.deployment, limit).await?;
         webhooks_answer(client).await
     }
 }

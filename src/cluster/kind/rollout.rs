@@ -35,14 +35,6 @@ pub(super) async fn deployment_ready(
     client: &Client,
     namespace: &str,
     name: &str,
-) -> Result<(), ClusterError> {
-    deployment_ready_in(client, namespace, name, ROLLOUT).await
-}
-
-pub(super) async fn deployment_ready_in(
-    client: &Client,
-    namespace: &str,
-    name: &str,
     limit: Duration,
 ) -> Result<(), ClusterError> {
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), namespace);
