@@ -1,20 +1,16 @@
 //! Former spellings are usage errors that print the current spelling.
 
-struct FormerVerb {
-    former: &'static str,
-    current: &'static str,
-}
-
-const VERBS: &[FormerVerb] = &[
-    FormerVerb { former: "up", current: "cluster create" },
-    FormerVerb { former: "down", current: "cluster delete" },
-    FormerVerb { former: "status", current: "cluster list" },
-    FormerVerb { former: "mutants", current: "dev mutants" },
-    FormerVerb { former: "soak", current: "dev soak" },
-    FormerVerb { former: "bench", current: "dev bench" },
-    FormerVerb { former: "components", current: "dev components" },
-    FormerVerb { former: "image", current: "dev image" },
-    FormerVerb { former: "contract check-sources", current: "dev contract-sources" },
+/// Former and current names of subcommands.
+const VERBS: &[(&str, &str)] = &[
+    ("up", "cluster create"),
+    ("down", "cluster delete"),
+    ("status", "cluster list"),
+    ("mutants", "dev mutants"),
+    ("soak", "dev soak"),
+    ("bench", "dev bench"),
+    ("components", "dev components"),
+    ("image", "dev image"),
+    ("contract check-sources", "dev contract-sources"),
 ];
 
 struct FormerOption {
@@ -105,10 +101,10 @@ pub(crate) fn messages(args: &[String]) -> Vec<String> {
     // With the final space, `starts_with` compares whole subcommands.
     let plain = format!("{} ", plain.join(" "));
     let begins_with = |verb: &str| plain.starts_with(&format!("{verb} "));
-    let former = VERBS.iter().find(|verb| begins_with(verb.former));
-    let of_verb = former.map(|FormerVerb { former, current }| format!("{former} is now written: {current}"));
+    let former = VERBS.iter().find(|(former, _)| begins_with(former));
+    let of_verb = former.map(|(former, current)| format!("{former} is now written: {current}"));
     let is_command =
-        |command: &&&str| begins_with(command) || former.is_some_and(|verb| verb.current == **command);
+        |command: &&&str| begins_with(command) || former.is_some_and(|(_, current)| current == *command);
     let of_option = |(at, _): (usize, &&str)| {
         OPTIONS.iter().find_map(|option| {
             let command = option.commands.iter().find(is_command)?;
@@ -202,14 +198,14 @@ mod tests {
 
     #[test]
     fn a_former_subcommand_is_unknown_and_its_current_name_is_accepted() {
-        for verb in VERBS {
-            let former: Vec<_> = verb.former.split(' ').map(str::to_owned).collect();
-            let error = parsed(&former).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidSubcommand, "{}: {error}", verb.former);
-            assert_eq!(messages(&former), [format!("{} is now written: {}", verb.former, verb.current)]);
-            let mut current = completed(verb.current);
-            current.push("--help".into());
-            assert_eq!(parsed(&current).unwrap_err().kind(), ErrorKind::DisplayHelp, "{}", verb.current);
+        for (former, current) in VERBS {
+            let words: Vec<_> = former.split(' ').map(str::to_owned).collect();
+            let error = parsed(&words).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidSubcommand, "{former}: {error}");
+            assert_eq!(messages(&words), [format!("{former} is now written: {current}")]);
+            let mut words = completed(current);
+            words.push("--help".into());
+            assert_eq!(parsed(&words).unwrap_err().kind(), ErrorKind::DisplayHelp, "{current}");
         }
     }
 
