@@ -1,4 +1,4 @@
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, Row, Table, presets};
 use conformance_contract::clauses::{self, Tier};
 use conformance_contract::target;
 use conformance_driver::case::{Case, Isolation, Need};
@@ -82,7 +82,7 @@ fn name_of(need: Need) -> &'static str {
     }
 }
 
-pub(crate) fn table<const COLUMNS: usize>(header: [&str; COLUMNS]) -> Table {
+pub(crate) fn table(header: impl Into<Row>) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)

@@ -2,19 +2,16 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{ContentArrangement, Table, presets};
 use conformance_observe::{Behaviour, Cell, Outcome};
+
+use crate::list;
 
 pub(super) fn table(document: &Behaviour) -> String {
     let first = document.questions.first();
     let columns = first.into_iter().flat_map(|question| &question.cells);
     let mut header = vec![format!("KUBERNETES {}", document.kubernetes)];
     header.extend(columns.map(|cell| format!("{} {}", cell.backend, cell.version)));
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(header);
+    let mut table = list::table(header);
     for question in &document.questions {
         let mut row = vec![format!("{}\n  {}", question.id, question.question)];
         row.extend(question.cells.iter().map(answer));
