@@ -156,10 +156,8 @@ impl SchedulerBackend for DefaultScheduler {
         // Plan templates for idle podgroups too, because an existing Workload cannot get another template.
         let plan = plan::plan(&idle::with_idle(pod_gang), scope, version)?;
         let synced = sync::sync(&self.client, gang, &plan, existing).await;
-        if let Err(BackendError::Api { .. }) = &synced
-            && let Err(reason) = self.readiness().await
-        {
-            return Err(self.not_ready(reason));
+        if let Err(BackendError::Api { .. }) = &synced {
+            self.ready().await?;
         }
         synced
     }
