@@ -1,6 +1,6 @@
 use std::process::Command;
 
-use crate::{Cli, stderr};
+use crate::{Cli, assert_fails, stderr};
 
 #[rstest::rstest]
 #[case::no_go(None, "`go` cannot be run")]
@@ -20,8 +20,7 @@ fn a_toolchain_that_cannot_build_is_an_infrastructure_error(
     #[case] expected: &str,
 ) {
     let output = Cli::new().with_go(&["dev", "components", "build"], go);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 3, &[expected]);
 }
 
 #[test]
@@ -35,13 +34,9 @@ fn all_missing_requirements_are_reported_at_once() {
         .env("GROVE_CONFORMANCE_STATE", format!("{file}/state"))
         .output()
         .expect("the program runs");
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    for wanted in
-        ["nothing has been built", "state folder: ", "set GROVE_CONFORMANCE_STATE", "go: `go` cannot be run"]
-    {
-        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
-    }
+    let wanted =
+        ["nothing has been built", "state folder: ", "set GROVE_CONFORMANCE_STATE", "go: `go` cannot be run"];
+    assert_fails(&output, 3, &wanted);
 }
 
 /// A `go` script that has every module, with the pinned digest, and builds shell scripts. It adds a line per
@@ -79,11 +74,7 @@ impl Cli {
 fn kind_without_cargo_is_refused_before_anything_is_built() {
     let cli = Cli::new();
     let output = cli.with_go(&["run", "--provider", "kind"], Some(QUICK_GO));
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    for wanted in ["nothing has been built", "cargo: `cargo --version` failed", "containers: "] {
-        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
-    }
+    assert_fails(&output, 3, &["nothing has been built", "cargo: `cargo --version` failed", "containers: "]);
     assert!(cli.builds().is_empty());
 }
 
@@ -108,10 +99,7 @@ fn unavailable_modules_are_reported_before_anything_is_built(
         .output()
         .expect("the program runs");
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    for wanted in ["nothing has been built", "go modules: ", expected, "GOMODCACHE"] {
-        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
-    }
+    assert_fails(&output, 3, &["nothing has been built", "go modules: ", expected, "GOMODCACHE"]);
     assert!(!cli.home.path().join("cache/components").exists(), "{said}");
 }
 
@@ -126,13 +114,9 @@ fn every_unwritable_folder_is_reported() {
         command.env_remove(name);
     }
     let output = command.env("HOME", &file).output().expect("the program runs");
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    for wanted in
-        ["state folder: ", "cache folder: ", "set GROVE_CONFORMANCE_CACHE", "set GROVE_CONFORMANCE_STATE"]
-    {
-        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
-    }
+    let wanted =
+        ["state folder: ", "cache folder: ", "set GROVE_CONFORMANCE_CACHE", "set GROVE_CONFORMANCE_STATE"];
+    assert_fails(&output, 3, &wanted);
     let output = cli.quick_build().env("HOME", &file).output().expect("the program runs");
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(3), "{said}");

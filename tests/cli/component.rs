@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::build::QUICK_GO;
-use crate::{Cli, processes_of, stderr, stdout};
+use crate::{Cli, assert_fails, processes_of, stderr, stdout};
 
 #[test]
 fn missing_helm_is_an_infrastructure_error() {
@@ -15,10 +15,7 @@ fn missing_helm_is_an_infrastructure_error() {
         "kai-scheduler",
     ];
     let output = Cli::new().with_go(&args, None);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    for expected in ["`helm version --short` failed", "put `helm` on PATH", "omit the chart"] {
-        assert!(stderr(&output).contains(expected), "{expected}: {}", stderr(&output));
-    }
+    assert_fails(&output, 3, &["`helm version --short` failed", "put `helm` on PATH", "omit the chart"]);
 }
 
 #[test]
@@ -27,17 +24,15 @@ fn a_kai_folder_names_each_missing_file() {
     let folder = cli.home.path().display().to_string();
     let output =
         cli.run(&["run", "--backend", "kai-scheduler", "--component", &format!("kai-scheduler={folder}")]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    for missing in [
+    let wanted = [
         "kai-scheduler",
         "kai-binder",
         "podgroups.scheduling.run.ai",
         "queues.scheduling.run.ai",
         "bindrequests.scheduling.run.ai",
         "topologies.kai.scheduler",
-    ] {
-        assert!(stderr(&output).contains(missing), "{missing}: {}", stderr(&output));
-    }
+    ];
+    assert_fails(&output, 2, &wanted);
 }
 
 fn kai_source(cli: &Cli, main: &str) -> String {
@@ -75,8 +70,7 @@ fn an_unusable_trainer_is_a_usage_error(#[case] source: &str, #[case] expected: 
     let source = source.replace("EMPTY", &empty.display().to_string());
     let component = format!("trainer-controller-manager={source}");
     let output = cli.run(&["trainjobs", "--component", &component]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 2, &[expected]);
     let output = cli.run(&["run", "--component", &component]);
     assert!(stderr(&output).contains("only `trainjobs` runs the trainer"), "{}", stderr(&output));
 }
@@ -103,8 +97,7 @@ fn an_unusable_working_tree_is_a_usage_error(#[case] flags: &[&str], #[case] exp
     let all: Vec<_> =
         ["run", "--backend", "kai-scheduler"].into_iter().chain(flags.iter().map(String::as_str)).collect();
     let output = cli.with_go(&all, None);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 2, &[expected]);
     assert!(!cli.home.path().join("cache").exists(), "something was built");
 }
 
@@ -123,10 +116,7 @@ fn a_working_tree_that_does_not_compile_is_reported_before_anything_else_is_buil
     command.env("GROVE_CONFORMANCE_CACHE", cli.home.path().join("cache"));
     let output = command.output().expect("the program runs");
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    for expected in ["building kai-scheduler unknown failed; log: ", "undefined: nothing"] {
-        assert!(said.contains(expected), "{expected}: {said}");
-    }
+    assert_fails(&output, 3, &["building kai-scheduler unknown failed; log: ", "undefined: nothing"]);
     assert!(!said.contains("etcd"), "{said}");
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
@@ -180,16 +170,14 @@ fn a_version_that_cannot_be_resolved_is_reported(
 ) {
     let cli = Cli::new();
     let output = cli.with_go(&["run", "--component", "etcd=version:3.6.99"], Some(go));
-    assert_eq!(output.status.code(), Some(code), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, code, &[expected]);
     assert!(!cli.home.path().join("cache/components").exists(), "something was built");
 }
 
 #[test]
 fn another_version_needs_go() {
     let output = Cli::new().with_go(&["run", "--component", "etcd=version:3.6.9"], None);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("Go builds versions other than the pinned one"), "{}", stderr(&output));
+    assert_fails(&output, 3, &["Go builds versions other than the pinned one"]);
 }
 
 #[test]

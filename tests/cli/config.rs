@@ -1,12 +1,11 @@
-use crate::{Cli, stderr};
+use crate::{Cli, assert_fails, stderr};
 
 /// A misspelled variable would have no effect.
 #[test]
 fn an_unknown_environment_variable_is_a_usage_error() {
     let output =
         Cli::new().command(&["list"]).env("GROVE_CONFORMANCE_CASHE", "x").output().expect("the program runs");
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("did you mean \"GROVE_CONFORMANCE_CACHE\"?"), "{}", stderr(&output));
+    assert_fails(&output, 2, &["did you mean \"GROVE_CONFORMANCE_CACHE\"?"]);
 }
 
 /// The backend is unknown, so nothing is started.

@@ -82,6 +82,15 @@ impl Cli {
     }
 }
 
+#[track_caller]
+fn assert_fails(output: &Output, code: i32, expected: &[&str]) {
+    let said = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for text in expected {
+        assert!(said.contains(*text), "{text:?} is not in: {said}");
+    }
+}
+
 fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -1,5 +1,5 @@
 use crate::own_cluster::kubeconfig;
-use crate::{Cli, stderr};
+use crate::{Cli, assert_fails, stderr};
 
 const NODE: &str = "{apiVersion: v1, kind: Node, metadata: {name: ib, annotations: {conformance.grove.io/replicas: '2'}}, \
                     status: {allocatable: {rdma/ib: 8}}}\n";
@@ -25,8 +25,7 @@ fn a_file_of_nodes_is_used_or_refused(#[case] nodes: &str, #[case] options: &[&s
     let cli = Cli::new();
     let (workload, nodes) = (cli.file("w.yaml", &requesting(9)), cli.file("nodes.yaml", nodes));
     let output = cli.run(&[&["workload", &workload, "--nodes", &nodes], options].concat());
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 2, &[expected]);
     let names_file = options.is_empty() && !expected.contains("largest");
     assert!(!names_file || stderr(&output).contains(&format!("--nodes {nodes}: ")), "{}", stderr(&output));
 }
@@ -95,6 +94,5 @@ fn a_cluster_of_nodes_that_does_not_answer_is_an_infrastructure_error() {
     let (config, workload) =
         (cli.file("prod", &kubeconfig("http://127.0.0.1:1")), cli.file("w.yaml", &requesting(1)));
     let output = cli.run(&["workload", &workload, "--nodes-from", &config]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("http://127.0.0.1:1/ does not answer"), "{}", stderr(&output));
+    assert_fails(&output, 3, &["http://127.0.0.1:1/ does not answer"]);
 }

@@ -1,4 +1,4 @@
-use crate::{Cli, stderr, stdout};
+use crate::{Cli, assert_fails, stderr, stdout};
 
 pub(crate) fn kubeconfig(server: &str) -> String {
     kubeconfig_named("c", server)
@@ -45,8 +45,7 @@ fn a_missing_kubeconfig_is_a_usage_error() {
     let mut command = cli.command(&["run", "--provider", "existing"]);
     command.env("HOME", cli.home.path()).env_remove("KUBERNETES_SERVICE_HOST");
     let output = command.output().expect("the program runs");
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("unless it runs in a pod of the cluster"), "{}", stderr(&output));
+    assert_fails(&output, 2, &["unless it runs in a pod of the cluster"]);
 }
 
 #[rstest::rstest]

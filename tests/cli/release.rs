@@ -5,7 +5,7 @@ use conformance_install::catalogue::module_files;
 use conformance_install::schedulers;
 
 use crate::build::QUICK_GO;
-use crate::{Cli, stderr, stdout};
+use crate::{Cli, assert_fails, stderr, stdout};
 
 /// [`QUICK_GO`] with the source of every module in `source` in the home.
 const GO_WITH_SOURCE: &str = r#"case $1 in list) echo "$HOME/source"; exit;; esac"#;
@@ -89,12 +89,9 @@ fn offline_lists_what_is_missing_and_builds_nothing(#[case] args: &[&str]) {
     let cli = Cli::new();
     let output = cli.with_go(args, Some(QUICK_GO));
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
-    for wanted in
-        ["etcd v", "vc-scheduler v", "manifests of volcano.sh/volcano v", "dev components fetch --to DIR"]
-    {
-        assert!(said.contains(wanted), "{wanted:?} is not in: {said}");
-    }
+    let wanted =
+        ["etcd v", "vc-scheduler v", "manifests of volcano.sh/volcano v", "dev components fetch --to DIR"];
+    assert_fails(&output, 3, &wanted);
     assert!(cli.builds().is_empty(), "{said}");
 }
 
@@ -106,6 +103,5 @@ fn fetch_and_offline_refuse_what_they_cannot_do(#[case] args: &[&str], #[case] e
     let cli = Cli::new();
     cli.file("etcd", "");
     let output = cli.run(args);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 2, &[expected]);
 }

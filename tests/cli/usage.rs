@@ -1,4 +1,4 @@
-use crate::{Cli, stderr};
+use crate::{Cli, assert_fails};
 
 #[rstest::rstest]
 #[case(&["run", "--frobnicate"], "--frobnicate")]
@@ -138,6 +138,5 @@ use crate::{Cli, stderr};
 #[case(&["report", "merge", "nowhere.yaml", "-o", "merged"], "nowhere.yaml: No such file")]
 fn invalid_arguments_are_usage_errors(#[case] args: &[&str], #[case] expected: &str) {
     let output = Cli::new().run(args);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 2, &[expected]);
 }

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use crate::{Cli, processes_of, stderr, stdout};
+use crate::{Cli, assert_fails, processes_of, stderr, stdout};
 
 const SET: &str = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w}\nspec: {replicas: 1, template: \
                    {cliques: [{name: a, spec: {roleName: a, replicas: 2, podSpec: {containers: [{name: c}]}}}]}}\n";
@@ -10,8 +10,7 @@ fn invalid_yaml_is_reported_with_its_line() {
     let cli = Cli::new();
     let file = cli.file("w.yaml", "kind: [");
     let output = cli.run(&["workload", &file, "--nodes", "8x8"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("line"), "{}", stderr(&output));
+    assert_fails(&output, 2, &["line"]);
 }
 
 #[rstest::rstest]
@@ -82,8 +81,7 @@ fn a_workload_that_fits_no_node_is_a_usage_error(#[case] pod_spec: &str, #[case]
         ),
     );
     let output = cli.run(&["workload", &file, "--nodes", "4x8,2x4", "--backend", "default-scheduler"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 2, &[expected]);
 }
 
 #[rstest::rstest]
@@ -110,8 +108,7 @@ fn a_document_that_cannot_be_applied_is_a_usage_error(
     let cli = Cli::new();
     let file = cli.file("w.yaml", &format!("{SET}---\n{document}"));
     let output = cli.run(&[&["workload", &file, "--nodes", "4x8"], options].concat());
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains(expected), "{}", stderr(&output));
+    assert_fails(&output, 2, &[expected]);
 }
 
 fn workloads(name: &str) -> String {
@@ -125,8 +122,7 @@ fn a_folder_whose_manifests_are_refused_ends_with_a_table() {
     std::fs::create_dir(&folder).expect("a folder can be made");
     let folder = folder.display().to_string();
     let output = cli.run(&["workload", &folder, "--nodes", "4x8"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("has no *.yaml or *.yml file"), "{}", stderr(&output));
+    assert_fails(&output, 2, &["has no *.yaml or *.yml file"]);
     for name in ["large.yaml", "queue.yaml"] {
         let from = workloads(&format!("folder/{name}"));
         std::fs::copy(from, Path::new(&folder).join(name)).expect("a file can be copied");
