@@ -28,8 +28,7 @@ fn packages() -> BTreeMap<String, BTreeSet<String>> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut above: Vec<String> = Vec::new();
     for line in tree(&["--prefix=depth", "--edges=normal", "--format= {p}"]) {
-        // A line is `2 serde v1.0.0`, below its parent of depth 1. Cargo lists the dependencies of a package
-        // once.
+        // A line is `2 serde v1.0.0`, below its parent of depth 1. Cargo lists a package's dependencies once.
         let mut words = line.split(' ');
         let (Some(Ok(depth)), Some(name)) = (words.next().map(str::parse::<usize>), words.next()) else {
             continue;

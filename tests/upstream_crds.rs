@@ -28,8 +28,7 @@ const PAIRS: [(&str, &str); 4] = [
 ];
 
 /// Reasons for differences, each with paths that include everything below them. A path that begins with a
-/// kind's name applies to that kind. Any other path applies to every kind. After `*`, a path matches at any
-/// depth.
+/// kind's name applies to that kind, any other to every kind. After `*`, a path matches at any depth.
 type Explained = &'static [(&'static str, &'static [&'static str])];
 
 static ONLY_UPSTREAM: Explained = &[

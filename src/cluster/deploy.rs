@@ -39,8 +39,7 @@ pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> 
         .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
 }
 
-/// Like [`apply`], but retries a 404 for 10 s, because the API server serves a kind a moment after its CRD is
-/// established.
+/// Like [`apply`], but retries a 404 for 10 s: a kind is served a moment after its CRD is established.
 pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), ClusterError> {
     let begin = Instant::now();
     while let Err(error) = apply(client, object).await {

@@ -37,8 +37,7 @@ const RELEASES: &[Release] = &[
         node_image: None,
         is_preview: false,
     },
-    // The gates and APIs are copied from 1.37 and untested: no reachable module proxy has served the modules
-    // of 1.38.
+    // The gates and APIs are copied from 1.37 and untested: no reachable module proxy has served 1.38.
     Release {
         minor: "1.38",
         version: "v1.38.0-alpha.2",

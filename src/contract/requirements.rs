@@ -29,8 +29,7 @@ impl Requirements {
 
     /// Why a target does not meet the requirements, as a sentence without a full stop, or `None` if it does.
     pub fn why_unmet(self, target: Target) -> Option<String> {
-        // Compare the backend instead of the scheduler, because the scheduler of an External profile is
-        // kube-scheduler.
+        // Compare the backend, because the scheduler of an External profile is kube-scheduler.
         if let Some(scheduler) = self.scheduler.filter(|scheduler| scheduler.name() != target.backend()) {
             return Some(format!("{target} does not use the scheduler {}", scheduler.name()));
         }

@@ -8,8 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Identifies a kind of violation by stable kebab-case words, such as `bound-in-part`. A report adds the
-/// clause: `AON-02/bound-in-part`. Known deviations and programs compare codes, because messages may be
-/// reworded.
+/// clause: `AON-02/bound-in-part`. Known deviations and programs compare codes: messages may be reworded.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Code(

@@ -22,8 +22,7 @@ pub struct Attempt {
     pub edit: Edit,
     pub wanted: Wanted,
     /// Words that the refusal or, without a refusal, the warnings must contain, regardless of case. Only
-    /// words that the clause demands are listed, because the operator chooses the wording. `a|b` accepts
-    /// either word.
+    /// those that the clause demands are listed: the operator chooses the wording. `a|b` accepts either word.
     pub words: &'static [&'static str],
     pub forbidden: &'static [&'static str],
 }

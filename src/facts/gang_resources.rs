@@ -1,5 +1,4 @@
-//! Compares gang resources with their PodGang as created, because a backend is not responsible for an
-//! incomplete PodGang.
+//! Compares gang resources with their PodGang as created: no backend is responsible for an incomplete one.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;

@@ -3,8 +3,7 @@
 //! one, and deletions by the harness are no terminations.
 //!
 //! The operator may delete PodCliques and pods in any order, so a termination starts at the first deletion. A
-//! PodClique that is deleted after its pods may create more pods in between, which belong to the old
-//! generation.
+//! PodClique that is deleted after its pods may create more in between, which belong to the old generation.
 //!
 //! Without new pods, this is a termination only if the scope should still have pods at the end.
 

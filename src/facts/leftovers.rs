@@ -52,8 +52,7 @@ impl Leftovers {
         let baseline = before.into_iter().map(identity).collect();
         let mut found = Self { sets, baseline, creators: operator, uids: BTreeSet::new() };
         let objects: Vec<&Value> = history.versions().map(|version| version.object).chain(listed).collect();
-        // Repeat until nothing new is found, because watches of different kinds may deliver an owner after
-        // its dependents.
+        // Repeat until nothing new is found, because watches may deliver an owner after its dependents.
         loop {
             let known = found.uids.len();
             let new = objects.iter().filter(|object| found.contains(object)).filter_map(|object| uid(object));

@@ -1,5 +1,4 @@
-//! Facts about a state or a history. A driver waits until a fact is true, and a check turns a fact into a
-//! ruling.
+//! Facts about a state or a history. A driver waits until one is true, and a check turns it into a ruling.
 //!
 //! - PodCliqueSets: [`convergence`], [`updates`], [`migration`], [`generations`]
 //! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], and [`requests`] as [`quantity`]

@@ -1,7 +1,6 @@
 //! Creates workloads with features of user manifests: sidecars, priorities, claims, queues, labels, names
-//! that almost collide, and nodes of several sizes. They have a range of seeds of their own, so the workloads
-//! of other seeds do not change. Any placement leaves room for the other pods, so the result can be
-//! calculated.
+//! that almost collide, and nodes of several sizes. They have their own range of seeds, so the workloads of
+//! other seeds do not change. Any placement leaves room for the other pods, so the result can be calculated.
 
 use std::ops::Range;
 
@@ -81,8 +80,7 @@ impl Extra {
             Self::Rack => {
                 let template = &mut pcs["spec"]["template"];
                 let parts = ["cliques", "podCliqueScalingGroups"].map(|key| list(&template[key]));
-                // The constraint must be the only one, because not every target declares constraints of
-                // cliques and groups.
+                // No other constraint, because not every target declares those of cliques and groups.
                 if parts.concat().iter().any(|part| part["topologyConstraint"].is_object()) {
                     return false;
                 }

@@ -27,8 +27,7 @@ static TEMPLATES: Arena<NodeTemplate> = Arena::empty();
 
 impl GeneratedWorkload {
     pub(crate) fn needs(&self) -> &'static [Need] {
-        // On real nodes, the init containers of a generated workload would never end, and [`FABRIC`] would
-        // not exist.
+        // On real nodes, init containers of a generated workload would never end, and [`FABRIC`] is missing.
         let is_simulated = self.waits_in_init_containers() || self.needs_accelerators();
         match (is_simulated, has_volumes(&self.pcs)) {
             (false, false) => &[],
@@ -59,8 +58,7 @@ impl GeneratedWorkload {
             let node = if racked { node.rack(rack) } else { node };
             if self.needs_accelerators() { node.like(with_accelerator(gpus)) } else { node }
         };
-        // The first nodes need a rack too, because Volcano treats the cluster as one rack while no rack has a
-        // HyperNode.
+        // The first nodes need a rack too: Volcano treats the cluster as one rack while none has a HyperNode.
         let mut all = Vec::new();
         if self.begins_short {
             all.push(placed(self.minimum_gpus() - 1, "first"));

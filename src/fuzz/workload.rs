@@ -325,8 +325,7 @@ impl GeneratedWorkload {
         let is_declared = |operation: &Operation| match operation.inner() {
             Operation::DeleteGangResource { .. } => target.declares(Feature::SelfHealing),
             Operation::EditGangResource { .. } => is_resizable && target.declares(Feature::SelfHealing),
-            // Other gang resources are kept until their pods end, so nothing replaces them while the pods
-            // run.
+            // Other gang resources are kept until their pods end, so nothing replaces them until then.
             Operation::DeletePodGang { .. } => is_resizable,
             Operation::ChangeScaleConfig { .. } => target.declares(Feature::Autoscaling),
             Operation::Preempt => target.declares(Feature::Preemption),

@@ -63,8 +63,7 @@ macro_rules! shared_marks {
 shared_marks! {
     /// The driver submits a PodCliqueSet: `{"name"}`.
     Submitted = "submitted",
-    /// All expected objects of a PodCliqueSet exist, and its statuses report completeness or stopped
-    /// changing: `{"name"}`.
+    /// All expected objects of a PodCliqueSet exist, with complete or settled statuses: `{"name"}`.
     Converged = "converged",
     /// The operator has sent no writes for a while, or the limit for this wait has passed.
     OperatorIdle = "at rest",
@@ -76,8 +75,7 @@ shared_marks! {
     Retried = "tried again",
     /// The driver changes the replicas of an object: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
-    /// Admission by others may add fields to pods: the webhooks of an existing cluster, or objects of the
-    /// user's manifest.
+    /// Others may add fields to pods: webhooks of an existing cluster, or objects of the user's manifest.
     ForeignAdmission = "admission of others",
     /// The driver deletes an object: `{"kind", "name"}`. The mark precedes the request.
     Deleted = "deleted",

@@ -155,8 +155,7 @@ pub fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
 }
 
 impl History {
-    /// Returns all versions in the order of their writes. Watches of different kinds may deliver versions in
-    /// another order.
+    /// Returns all versions in the order of their writes. Watches of several kinds may deliver another order.
     pub fn as_written(&self) -> Vec<Version<'_>> {
         let mut versions: Vec<_> = self.versions().collect();
         versions.sort_by_cached_key(Version::revision);

@@ -41,8 +41,7 @@ impl GivenTrainer {
         }
     }
 
-    /// Finds a trainer in a folder with the layout of the trainer's repository. Of several trainers, uses the
-    /// one nearest to `path`.
+    /// Finds a trainer in a folder with the layout of its repository: of several, the one nearest to `path`.
     pub fn in_folder(path: &Path) -> Result<Self, InstallError> {
         let files = Files::below(path, FOLDER)?;
         let is_base = |folder: &PathBuf| MANIFESTS.iter().all(|file| folder.join(file).is_file());

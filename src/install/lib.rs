@@ -1,5 +1,4 @@
-//! What a control plane consists of, as data. Nothing here sends requests to an API server, except by running
-//! `helm`.
+//! What a control plane consists of, as data. Nothing here sends requests to an API server except `helm`.
 //!
 //! - [`catalogue`] lists the programs that are built.
 //! - [`schedulers`] has one file per scheduler: its configuration, start, and API objects.

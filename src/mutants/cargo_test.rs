@@ -23,8 +23,7 @@ const SEEDS_OF_EVERY_TARGET: RangeInclusive<u64> = 1..=5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The target is [`DEFAULT`], or the case decides a clause on the target that it does not decide on
-    /// [`DEFAULT`].
+    /// The target is [`DEFAULT`], or the case decides a clause there that it does not decide on [`DEFAULT`].
     Default,
     /// The case decides a clause on which the scheduler or its gang resources have an effect.
     Backend,

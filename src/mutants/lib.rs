@@ -1,5 +1,4 @@
-//! Mutants: an operator, a scheduler or the traffic between them is broken on purpose, and certain clauses
-//! must fail.
+//! Mutants: an operator, a scheduler or the traffic between them is broken, and certain clauses must fail.
 //!
 //! A suite that passes on a broken backend is worthless, and a suite in which unrelated clauses fail cannot
 //! be trusted. Each mutant lists the clauses that must fail, and those that may fail, with the reason. If any

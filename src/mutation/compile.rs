@@ -280,8 +280,7 @@ fn culprits(errors: &[&Value], files: &BTreeMap<String, Rewritten>) -> BTreeMap<
             }
         }
         if let Some((place, extent)) = extent(&places) {
-            // A value is still borrowed, was moved, or is not set, because a statement before the place was
-            // removed.
+            // A value is still borrowed, was moved, or is not set, because a statement before it was removed.
             let before = extent.start..place.bytes.start;
             found[1].extend(place.file.last_removed(&before, &names(error)));
             // The note of such an error: "this reinitialization might get skipped".

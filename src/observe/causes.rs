@@ -1,5 +1,4 @@
-//! Five causes of a waiting gang, and three questions about each: what its pods, its gang resource and events
-//! report.
+//! Five causes of a waiting gang, and three questions about each: what pods, gang resource and events report.
 
 use conformance_contract::scheduler::Scheduler;
 use conformance_driver::case::nodes;

@@ -15,8 +15,7 @@ use crate::seen;
 /// Characters of a quoted message.
 const QUOTED: usize = 160;
 
-/// The possible answers about the PodScheduled conditions of the pods: none, its reason in lower case, or
-/// several reasons.
+/// The possible answers about PodScheduled conditions: none, its reason in lower case, or several reasons.
 pub(crate) const ON_PODS: &[&str] = &[
     "no-condition",
     "unschedulable",

@@ -127,8 +127,7 @@ pub(crate) async fn delete_resource(test: &TestContext, gang: &PlainGang) -> Res
     test.delete(kind, &own_name(test, gang)).await
 }
 
-/// Sets the spec of the existing gang resource to that of `gang`, and records whether the API server accepts
-/// the change.
+/// Sets the spec of the gang resource to that of `gang`, and records whether the API server accepts it.
 pub(crate) async fn change_spec(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
     let (kind, resource) = part(test, gang, |kind| kind != "Pod")?;
     changed(test);
@@ -154,8 +153,7 @@ fn record_reply(test: &TestContext, reply: Result<(), Stop>) -> Result<(), Stop>
     Ok(())
 }
 
-/// Creates a priority class that only this run of the observation uses, and returns its name once admission
-/// knows it.
+/// Creates a priority class that only this run uses, and returns its name once admission knows it.
 pub(crate) async fn priority_class(test: &TestContext) -> Result<String, Stop> {
     let class = test.namespace.clone();
     let object = json!({
@@ -200,8 +198,7 @@ pub(crate) async fn full_pass(test: &mut TestContext) -> Result<(), Stop> {
     test.caught_up().await
 }
 
-/// Waits until a state is reached, or until the time of another try has passed without it. A [`full_pass`]
-/// follows.
+/// Waits until a state is reached, or the time of another try has passed without it. A [`full_pass`] follows.
 pub(crate) async fn settle(
     test: &mut TestContext,
     state: &str,

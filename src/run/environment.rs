@@ -1,5 +1,4 @@
-//! The clusters of a run: one shared cluster, and control planes of their own for dedicated cases. `execute`
-//! runs one case.
+//! The clusters of a run: a shared one, and control planes for dedicated cases. `execute` runs one case.
 //!
 //! A cluster starts when the first case needs it. After an interruption, no case and no cluster starts.
 //! [`Environment::close`] ends the existing clusters.

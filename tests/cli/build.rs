@@ -103,8 +103,7 @@ fn unavailable_modules_are_reported_before_anything_is_built(
     assert!(!cli.home.path().join("cache/components").exists(), "{said}");
 }
 
-/// The home cannot be written, and Go's cache is in it. The home is a file, because root may write to any
-/// folder.
+/// The home cannot be written, and Go's cache is in it. The home is a file, because root may write anywhere.
 #[test]
 fn every_unwritable_folder_is_reported() {
     let cli = Cli::new();

@@ -1,6 +1,5 @@
 //! The webhooks admit objects without `kaiScheduler` unchanged, because the trainer validates all other
-//! fields. They never refuse a deletion, and never refuse an update for an error that the stored object
-//! already has.
+//! fields. They never refuse a deletion, nor an update for an error that the stored object already has.
 
 use std::sync::Arc;
 

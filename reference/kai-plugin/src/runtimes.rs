@@ -1,5 +1,4 @@
-//! Reads the runtime of a TrainJob from the API server. A cache could lack a runtime that was created just
-//! before its TrainJob.
+//! Reads the runtime of a TrainJob from the API server. A cache could lack a new one.
 
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};

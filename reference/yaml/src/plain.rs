@@ -1,5 +1,4 @@
-//! Resolves plain scalars by the rules of go-yaml 2 (`resolve.go`), with which kubectl (`sigs.k8s.io/yaml`)
-//! reads manifests.
+//! Resolves plain scalars by the rules of go-yaml 2 (`resolve.go`), which kubectl (`sigs.k8s.io/yaml`) uses.
 
 /// Returns a scalar that YAML 1.2 reads as kubectl reads `plain`, or `None` if both read `plain` alike.
 pub(crate) fn in_yaml_1_2(plain: &str) -> Option<String> {

@@ -228,8 +228,7 @@ impl Drop for Guard {
             "docker ps --all --quiet --filter label=io.x-k8s.kind.cluster={name} | xargs --no-run-if-empty docker rm \
              --force --volumes; docker network rm {NETWORK}"
         );
-        // Run the script in a separate process, because the async runtime may be shutting down. `clean`
-        // removes what remains.
+        // Run it in a separate process, because the runtime may be shutting down. `clean` removes the rest.
         let ended = std::process::Command::new("sh")
             .args(["-c", &script])
             .stdin(std::process::Stdio::null())

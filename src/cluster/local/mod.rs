@@ -261,8 +261,7 @@ impl LocalCluster {
         self.stop_part(Part::Controller, Signal::KILL).await;
         self.respecify(|cluster| cluster.controller = spec);
         self.start_part(Part::Controller).await?;
-        // Remove the process from the running parts, because the exit of a running part is a failure of the
-        // cluster.
+        // Remove the process from the running parts, because the exit of a running part fails the cluster.
         let Some(process) = self.running_parts().remove(&Part::Controller) else { return Ok(None) };
         let ready = tokio::select! {
             biased;

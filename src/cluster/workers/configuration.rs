@@ -42,8 +42,7 @@ impl Workers {
             self.set_slots(&worker.name, Some(node.pods)).await?;
             self.advertised(&worker.name, SLOTS, node.pods).await?;
         }
-        // Replace the taint last, so that waiting pods of the case cannot be bound to GPUs that the node is
-        // about to lose.
+        // Replace the taint last, so that waiting pods cannot be bound to GPUs that the node will lose.
         if let Some(real) = &self.real {
             let labels = node.labels.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect();
             real.limit_free_gpus(&worker.name, node.gpus).await?;

@@ -3,8 +3,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How severe a violation is. The [feature](super::Feature) of a clause determines which backends must
-/// satisfy it.
+/// How severe a violation is. The [feature](super::Feature) of a clause decides which backends owe it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {

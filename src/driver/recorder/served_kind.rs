@@ -23,8 +23,7 @@ impl ServedKind {
         *self.0.lock()
     }
 
-    /// Looks up the served version. Returns false, and keeps the last version, if the API server does not
-    /// answer.
+    /// Looks up the served version. Returns false and keeps the last one if the API server does not answer.
     pub(super) async fn look_up(&self, client: &Client) -> bool {
         let known: Vec<Kind> = self.get().versions().collect();
         if known.len() < 2 {

@@ -83,8 +83,7 @@ impl Watching {
             };
             match resume {
                 Resume::AtOnce => from = Some(version),
-                // The watch can continue at `version`, because all API versions of a kind have the same
-                // resourceVersions.
+                // The watch can continue at `version`, because API versions share resourceVersions.
                 Resume::NotServed => {
                     from = Some(version);
                     served.look_up(&self.client).await;

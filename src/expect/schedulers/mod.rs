@@ -212,8 +212,7 @@ pub trait Expectations: Sync {
         self.plain_gang(name, 1)
     }
 
-    /// Whether the scheduler may try a pod before it sees the gang resource, and retry the pod only after
-    /// another change.
+    /// Whether the scheduler may try a pod before it sees the gang resource, and retry only after a change.
     fn may_miss_gang_resources(&self) -> bool {
         false
     }

@@ -72,8 +72,7 @@ pub(super) fn starting_pod(
     has_sidecars: bool,
 ) -> (Value, Vec<Request>) {
     let main = amounts(rng, resources);
-    // The requests of the sidecars, and the maximum that an init container requests together with the
-    // sidecars before it.
+    // The requests of the sidecars, and the maximum of an init container with the sidecars before it.
     let (mut sidecars, mut starting) = (vec![0_u64; resources.len()], vec![0_u64; resources.len()]);
     let count = rng.usize(1..=3);
     let always = rng.usize(0..count);

@@ -6,8 +6,7 @@ use super::template::{Configuration, Values, fill_value};
 use crate::controller_spec::ControllerSpec;
 
 impl Operator {
-    /// Returns the enabled backends in the order of the spec. Omits External, which only the reference
-    /// operator has.
+    /// Returns the enabled backends in spec order. Omits External, which only the reference operator has.
     pub(super) fn enabled(&self, spec: &ControllerSpec) -> Vec<String> {
         let profiles = spec.configuration["scheduler"]["profiles"].as_array().into_iter().flatten();
         let names = profiles.filter_map(|profile| profile["name"].as_str());

@@ -44,8 +44,7 @@ pub(crate) static INSTALL: Install = Install {
 
 static MODULE: Module = module!(
     "scheduler-plugins",
-    // The embedded kube-scheduler derives its feature gates from this version. It ignores the build metadata
-    // after `+`.
+    // The embedded kube-scheduler derives its feature gates from this version, without the part after `+`.
     "-s -w -X k8s.io/component-base/version.gitVersion=v1.35.4+scheduler-plugins.v0.35.4-devel \
      -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=35"
 );

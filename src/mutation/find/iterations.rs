@@ -47,8 +47,7 @@ impl Finder<'_> {
         let Some((_, _, by_reference)) = consumer else { return };
         let is_place = !matches!(&*call.receiver, Expr::MethodCall(_) | Expr::Call(_) | Expr::Paren(_));
         if *by_reference && is_place {
-            // The code may use the iterator again, or the receiver may be a text, which also has these
-            // methods.
+            // The code may use the iterator again, or the receiver may be a text, which has these methods.
             return;
         }
         let text = self.text(call).to_owned();

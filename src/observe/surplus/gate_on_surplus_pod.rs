@@ -1,5 +1,4 @@
-//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs with minimum 2; one pod has a scheduling gate, which is
-//! removed later.
+//! 3 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs with minimum 2; one pod has a gate, which is removed later.
 
 use crate::prelude::*;
 use crate::seen::OBSERVED;

@@ -80,8 +80,7 @@ fn folder(pinned: &Component, version: &str) -> PathBuf {
     home::cache().join("versions").join(format!("{}-{version}-{}", pinned.name, pinned.pins()))
 }
 
-/// Resolves the modules of a version into `folder`. A final rename ensures that other processes see only a
-/// complete folder.
+/// Resolves the modules of a version into `folder`, which a final rename makes visible when complete.
 async fn resolve(pinned: &'static Component, version: &str, folder: &Path) -> Result<(), ProgramError> {
     let own = own_go_mod(pinned.module_path(), version)
         .await

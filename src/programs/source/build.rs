@@ -101,8 +101,7 @@ impl Buildable {
             <[Program; 1]>::try_from(built_once(build, &self.go, progress).await?).map_err(|_| {
                 ProgramError::NoProgram { program: name.into(), reason: "the build produced no program" }
             })?;
-        // Use the current version, because the same content may have been committed or tagged after its
-        // build.
+        // Use the current version, because the content may have been committed or tagged after its build.
         Ok(Program { version: version.clone(), ..program })
     }
 }

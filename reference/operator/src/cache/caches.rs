@@ -1,6 +1,5 @@
-//! All caches of the controller. An index key is `namespace/name` of the object one level up: the
-//! PodCliqueSet for its children, the PodClique for its pods, the PodGang for its PodCliques and gang
-//! resources.
+//! All caches of the controller. An index key is `namespace/name` of the object one level up: PodCliqueSet
+//! for its children, PodClique for its pods, PodGang for its PodCliques and gang resources.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Creations, deletions and releases of pods that the cache does not show yet. Without these expectations, a
 //! reconciler with a stale cache would create a pod twice, delete one pod too many, or remove a gate again.
-//! Expectations also time out, because the cache never shows a pod that is created and deleted between two
-//! lists.
+//! They also time out, because the cache never shows a pod that is created and deleted between two lists.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

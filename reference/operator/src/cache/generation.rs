@@ -5,8 +5,7 @@
 //! the minimum as already reached.
 //!
 //! Gang termination only increments the generation. Pods of an earlier generation are then replaced. So any
-//! later reconciliation can finish a termination. A stale cache can delay a termination, but never start a
-//! second one.
+//! later reconciliation can finish a termination. A stale cache can delay it, but never start a second one.
 //!
 //! The base PodGang stores the generation of a PodCliqueSet replica, and the scaling group a count for each
 //! of its replicas. A pod's generation is their sum. An update replaces a replica of a scaling group in the

@@ -1,6 +1,5 @@
 //! Remembers the replicas of a standalone PodClique that was deleted by hand, because an autoscaler or a user
-//! may have scaled it. The replicas exist only in memory: after a restart, a new PodClique gets the
-//! template's replicas.
+//! may have scaled it. They exist only in memory: after a restart, a new PodClique gets the template's.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
 //! Versions of objects that this program wrote and that its caches may not show yet. Without them, a status
-//! could be computed from an older version. The API server rejects such a status, and a second request is
-//! needed.
+//! could be computed from an older version. The API server rejects it, and a second request is needed.
 
 use std::collections::HashMap;
 

@@ -54,8 +54,7 @@ pub(crate) struct Metrics {
     recycles: Family<NamespaceLabels, Counter>,
     updates: Family<NamespaceLabels, Counter>,
     times_to_bound: Family<NamespaceLabels, Histogram>,
-    /// UIDs of PodGangs that were bound. After a restart, the time is measured again for a PodGang that has
-    /// lost a pod.
+    /// UIDs of PodGangs that were bound. After a restart, one that has lost a pod is measured again.
     bound: Arc<Mutex<HashSet<String>>>,
     is_leader: Arc<AtomicBool>,
 }

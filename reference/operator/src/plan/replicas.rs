@@ -1,6 +1,5 @@
 //! Plans which pods of a PodClique to create and to delete. A new pod takes the lowest free index. So a
-//! replacement gets the lost pod's index and hostname, and belongs to the hard gang if the lost pod did
-//! (AON-11).
+//! replacement gets the lost pod's index and hostname, and belongs to the hard gang if that pod did (AON-11).
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,9 +23,8 @@ pub(crate) struct PodChanges {
 
 /// `unseen` contains the indexes of created pods that are not in the cache yet.
 ///
-/// Pods with an index below `hard` belong to the hard gang and are deleted last. The other pods are deleted
-/// in this order: pods without a node, pods that are not Ready, pods of an old template, the newest pods
-/// (AUTO-07).
+/// Pods with an index below `hard` belong to the hard gang and are deleted last. The others are deleted in
+/// this order: without a node, not Ready, of an old template, the newest (AUTO-07).
 pub(crate) fn plan(wanted: i32, hard: i32, live: &[ExistingPod], unseen: &[i32]) -> PodChanges {
     let wanted = usize::try_from(wanted).unwrap_or(0);
     let present = live.len() + unseen.len();

@@ -1,6 +1,5 @@
-//! Syncs the topology resources of a ClusterTopologyBinding. A resource that the binding references has
-//! another owner and is only compared (TOPO-09). A backend whose scheduler is not installed does not block
-//! the others.
+//! Syncs the topology resources of a ClusterTopologyBinding. A resource that it references has another owner
+//! and is only compared (TOPO-09). A backend whose scheduler is not installed does not block the others.
 
 use std::sync::Arc;
 use std::time::Duration;

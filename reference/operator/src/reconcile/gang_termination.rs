@@ -2,10 +2,9 @@
 //! whose breach has lasted for the termination delay.
 //!
 //! A PodCliqueSet replica is breached if one of its standalone PodCliques is breached, or if a scaling group
-//! has too few unbreached replicas. If the group has enough unbreached replicas, only its breached replicas
-//! are terminated. A PodClique can be breached only after its minimum was bound in this generation, so a gang
-//! that waits for room keeps waiting. The statuses store the start of a breach, so a restart does not restart
-//! the delay.
+//! has too few unbreached replicas. If it has enough, only its breached replicas are terminated. A PodClique
+//! can be breached only after its minimum was bound in this generation, so a gang that waits for room keeps
+//! waiting. The statuses store the start of a breach, so a restart does not restart the delay.
 //!
 //! In the replica of the current update step, the delay starts with the step, and again with each pod that
 //! becomes Ready. So this replica is terminated only if the step makes no progress for a whole delay.

@@ -1,6 +1,5 @@
 //! The objects that the controller needs in a cluster, in the order to apply them. Use server-side apply: the
-//! CustomResourceDefinitions embed the whole PodSpec, and the annotation of client-side apply comes near its
-//! size limit.
+//! CRDs embed the whole PodSpec, and the annotation of client-side apply comes near its size limit.
 
 use grove_yaml as yaml;
 use grove_yaml::YamlError;

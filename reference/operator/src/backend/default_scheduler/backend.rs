@@ -170,9 +170,8 @@ impl SchedulerBackend for DefaultScheduler {
         })
     }
 
-    /// Returns the PodGroup's message about all domains of a required level. kube-scheduler tries each
-    /// domain, but its message on a pod describes only the first (`schedule_one_podgroup.go`, 1.36.5 and
-    /// 1.37.2).
+    /// Returns the PodGroup's message about all domains of a required level. kube-scheduler tries each, but
+    /// its message on a pod describes only the first (`schedule_one_podgroup.go`, 1.36.5 and 1.37.2).
     fn domains_tried(&self, gang_resource: &DynamicObject) -> Option<String> {
         let refusal = self.refusal(gang_resource)?;
         refusal.split_once(", first placement status").map(|(tried, _)| tried.to_owned())

@@ -7,9 +7,8 @@ pub const KAI_SCHEDULER: &str = "kai-scheduler";
 
 pub(super) const RELEASE: &str = "KAI 0.15";
 
-/// The CRDs that KAI's scheduler needs: it hangs if one is missing. The field `minSubGroup` exists since
-/// release 0.15. It sets how many subgroups of a constrained group must start together. An older CRD would
-/// drop the field.
+/// The CRDs that KAI's scheduler needs: it hangs if one is missing. `minSubGroup` exists since release 0.15.
+/// It sets how many subgroups of a constrained group must start together. Older CRDs drop it.
 pub(super) const CRDS: [Crd; 4] = [
     Crd {
         name: "podgroups.scheduling.run.ai",

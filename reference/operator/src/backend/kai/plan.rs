@@ -3,8 +3,7 @@
 //!
 //! Fields that KAI owns are copied from the `existing` PodGroup: the queue, and the labels for queue and node
 //! pool. `markUnschedulable` and `schedulingBackoff` are never written (KAI-05). After creation only Grove's
-//! and KAI's own labels and annotations are synchronised, so that a foreign annotation on a PodGang causes no
-//! write (GANG-09).
+//! and KAI's labels and annotations are synchronised, so that a foreign one causes no write (GANG-09).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;

@@ -1,6 +1,5 @@
-//! The queue of a PodCliqueSet (KAI-04). The webhook does not check whether the queue exists: KAI reports a
-//! gang whose queue is missing (observation `waits/missing-queue-on-resource`), and schedules it once the
-//! queue exists.
+//! The queue of a PodCliqueSet (KAI-04). The webhook does not check that it exists: KAI reports a gang whose
+//! queue is missing (observation `waits/missing-queue-on-resource`), and schedules it once the queue exists.
 
 use std::collections::BTreeMap;
 

@@ -149,8 +149,7 @@ impl SchedulerBackend for Koordinator {
     }
 
     /// A surplus pod joins its PodGroup only when it is released. Once koord-scheduler 1.8 tries a gang, it
-    /// ignores scheduling gates: it tries every pod with the label, fails to bind the gated pods, and never
-    /// retries them.
+    /// ignores gates: it tries every pod with the label, cannot bind gated ones, and never retries them.
     fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
         let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()

@@ -1,5 +1,4 @@
-//! Koordinator (`koord-scheduler`), through the PodGroups `scheduling.sigs.k8s.io/v1alpha1` of its gang
-//! scheduler.
+//! Koordinator (`koord-scheduler`), through the PodGroups `scheduling.sigs.k8s.io/v1alpha1` of its gangs.
 //!
 //! Each podgroup of a PodGang becomes a PodGroup. All PodGroups of the PodGang form a GangGroup. Koordinator
 //! binds none of their pods before every PodGroup has its minimum. A pod joins by a label. One topology rule

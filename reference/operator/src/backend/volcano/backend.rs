@@ -145,9 +145,8 @@ impl SchedulerBackend for Volcano {
         true
     }
 
-    /// Volcano never resets a condition (observation `conditions/refusal-after-binding`), so the condition
-    /// that became True later applies. If both became True in the same second, the gang does not count as
-    /// refused.
+    /// Volcano never resets a condition (observation `conditions/refusal-after-binding`), so the one that
+    /// became True later applies. If both became True in the same second, the gang does not count as refused.
     fn refusal(&self, gang_resource: &DynamicObject) -> Option<String> {
         let conditions = &gang_resource.data["status"]["conditions"];
         let is_true =

@@ -189,9 +189,8 @@ impl TopologyBackend for HyperNodes {
         })
     }
 
-    /// The tree below the referenced HyperNode must contain a HyperNode in the tier of every level. No
-    /// HyperNode may have the tierName of another level. The administrator decides which nodes the HyperNodes
-    /// contain.
+    /// The tree below the referenced HyperNode must contain a HyperNode in the tier of every level. None may
+    /// have the tierName of another level. The administrator decides which nodes the HyperNodes contain.
     async fn compare_topology(
         &self,
         binding: &ClusterTopologyBinding,

@@ -30,8 +30,7 @@ pub(super) fn plan(pod_gang: &PodGang, tiers: &GangTiers) -> Result<DynamicObjec
     })
 }
 
-/// Volcano remembers the HyperNode of a PodGroup as long as the PodGroup exists. So gang termination leads to
-/// a new PodGroup.
+/// Volcano remembers the HyperNode of a PodGroup while it exists. So gang termination leads to a new one.
 pub(super) fn name(pod_gang: &PodGang) -> String {
     generation::named(pod_gang, pod_gang.name_any())
 }
