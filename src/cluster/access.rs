@@ -11,7 +11,6 @@ use super::kubeconfig::KubeconfigSource;
 
 /// Timeout of the first request to the API server.
 const ANSWER: Duration = Duration::from_secs(15);
-/// The path where Kubernetes mounts the credentials of a pod.
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -67,8 +67,7 @@ impl TestContext {
         Ok(kind.node_ready(node).await?)
     }
 
-    /// Records which devices the container runtimes gave to the case's containers, as
-    /// [`SharedMark::Allocated`].
+    /// Records which devices the runtimes gave to the case's containers, as [`SharedMark::Allocated`].
     pub async fn read_allocations(&self) -> Result<(), Stop> {
         let kind = self.kind()?;
         let of_namespace = format!("io.kubernetes.pod.namespace={}", self.namespace);

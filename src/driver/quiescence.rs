@@ -30,8 +30,7 @@ impl TestContext {
                 last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
         } else {
-            // Without an audit log, no check needs the requests that change nothing, so a wait for silence is
-            // enough.
+            // Without an audit log, no check needs requests that change nothing, so silence is enough.
             self.until_settled(|_| false).await;
         }
         self.mark(SharedMark::OperatorIdle, Value::Null);

@@ -105,8 +105,7 @@ impl Figures {
         }
     }
 
-    /// Adds the processor time of all programs with the operator, and, if the scheduler alone bound all pods,
-    /// without it.
+    /// Adds the processor time of all programs with the operator, and without it if the scheduler bound all.
     pub(super) fn add_processor_time(&mut self, with: Duration, alone: Duration) {
         self.put("processorSecondsOfAll", with.as_secs_f64());
         if self.found.contains_key("schedulerAloneSeconds") {

@@ -9,7 +9,6 @@ use crate::MutationError;
 use crate::rewrite::Rewritten;
 use crate::sources::{LIBRARY, SUBJECTS};
 
-/// Runs rustc for the crates of the copy.
 pub(crate) const WRAPPER: &str = "rustc-with-mutations";
 const WRAPPER_SCRIPT: &str = "#!/bin/sh\nexec \"$@\" --cfg mutants --cap-lints allow\n";
 const SWITCH_MODULE: &str = include_str!("switch.rs.txt");

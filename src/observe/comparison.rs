@@ -6,7 +6,6 @@ use crate::behaviour::{Behaviour, Cell, Outcome, Question};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Difference {
-    /// A line for each changed answer.
     pub changed: Vec<String>,
     pub lost: Vec<Loss>,
 }

@@ -78,7 +78,6 @@ pub(crate) fn first_of(history: &History, states: [State; 2]) -> Answered {
     Ok(Answer::new(reached.map_or("neither", |(word, _)| *word)).seconds("change to binding", after))
 }
 
-/// The possible answers of [`by_reply`].
 pub(crate) const ON_REPLY: &[&str] = &["refused", "bound", "waits"];
 
 /// Whether the API server refused the driver's change, else whether the pods are bound after it.

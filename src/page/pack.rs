@@ -25,8 +25,7 @@ impl Packed {
     }
 }
 
-/// Returns an empty text on an error, which cannot happen in memory. The page then reports an unreadable
-/// sheet.
+/// Returns an empty text on an error, which cannot occur in memory. The page then shows an unreadable sheet.
 fn packed(sheet: &impl Serialize) -> String {
     let compressed = || {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));

@@ -1,11 +1,9 @@
-//! The peak resident memory of a process.
+//! The peak resident memory of a process, in bytes.
 
-/// Returns the peak resident memory of a process in bytes.
 pub fn of_process(pid: u32) -> Option<u64> {
     of(&pid.to_string())
 }
 
-/// Returns the peak resident memory of this process in bytes.
 pub fn own() -> Option<u64> {
     of("self")
 }

@@ -1,5 +1,4 @@
-//! A rule states what it matches, when it fires, and what it does. Rules are data, in Rust or as YAML or
-//! JSON:
+//! A rule states what it matches, when it fires, and what it does. Rules are data, in Rust, YAML or JSON:
 //!
 //! ```yaml
 //! name: third binding refused

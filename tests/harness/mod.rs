@@ -86,7 +86,6 @@ impl Shared {
     }
 }
 
-/// A case on a target as a test.
 pub(crate) struct CaseTest {
     case: &'static Case,
     target: Target,

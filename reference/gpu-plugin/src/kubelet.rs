@@ -50,8 +50,7 @@ pub(crate) async fn dial(socket: &Path) -> Result<Channel, tonic::transport::Err
         let path = path.clone();
         async move { Ok::<_, std::io::Error>(TokioIo::new(UnixStream::connect(path).await?)) }
     });
-    // The connector ignores the host, which only becomes the `:authority` header. gRPC uses `localhost` for
-    // Unix sockets.
+    // The connector ignores the host, which becomes `:authority`. gRPC uses `localhost` for Unix sockets.
     Endpoint::from_static("http://localhost").connect_with_connector(connector).await
 }
 

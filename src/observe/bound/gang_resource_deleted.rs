@@ -1,5 +1,4 @@
-//! 3 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Its gang resource is deleted, and one pod is
-//! replaced.
+//! 3 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Its gang resource is deleted; one pod is replaced.
 
 use crate::prelude::*;
 

@@ -1,6 +1,5 @@
-//! The committed answers: `column` is the document of one scheduler and version, `excerpt` the part of a
-//! history that proves an answer, `versions` what changed between columns, and `page` the table of all
-//! columns.
+//! The committed answers: `column` has those of a scheduler and version, `excerpt` the part of a history that
+//! proves an answer, `versions` what changed between columns, and `page` the table of all columns.
 
 mod column;
 mod excerpt;

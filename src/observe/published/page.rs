@@ -1,5 +1,4 @@
-//! The page of committed answers: a row per question, a column per scheduler and version, and the evidence of
-//! each cell.
+//! The page of committed answers: a row per question, a column per scheduler and version, with evidence.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

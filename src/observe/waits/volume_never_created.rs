@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. One pod has a claim, for which nobody creates a
-//! volume.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. One pod has a claim whose volume is not created.
 
 use serde_json::json;
 

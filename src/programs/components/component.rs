@@ -30,7 +30,6 @@ pub struct Component {
 pub enum Purpose {
     ControlPlane,
     Scheduler(Scheduler),
-    /// Local control planes that run TrainJobs need the program.
     Trainer,
     Simulation,
     Kind,

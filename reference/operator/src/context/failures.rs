@@ -19,8 +19,7 @@ pub(crate) const SCHEDULER_ERROR: &str = "SchedulerError";
 const FAILURES: [&str; 3] = [GANG_RESOURCES_MISSING, POD_CREATION_FAILED, SCHEDULER_ERROR];
 
 impl Context {
-    /// `result` is the result of all writes that reconciling `owner` requires. `owner` is `pcs` or one of its
-    /// objects.
+    /// `result` is that of all writes for reconciling `owner`, which is `pcs` or one of its objects.
     pub(crate) async fn report_taken_name<K: Resource<DynamicType = ()>>(
         &self,
         pcs: &PodCliqueSet,

@@ -1,6 +1,5 @@
-//! Maps each change to the reconcilers that it wakes. No reconciler polls: each change wakes the reconcilers
-//! that read the changed fields, and as few others as possible. A child's status wakes only the reconcilers
-//! of statuses.
+//! Maps each change to the reconcilers that it wakes. No reconciler polls: each change wakes those that read
+//! the changed fields, and few others. A child's status wakes only the reconcilers of statuses.
 
 use std::sync::Arc;
 
