@@ -149,14 +149,13 @@ fn garbage_collection(available_mib: Option<u64>, processors: usize) -> Vec<(&'s
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::super::amendment::Amendment;
-    use super::super::component::{Module, Purpose};
+    use super::super::component::Module;
+    use super::super::testing::{module, program};
     use super::*;
 
-    static PLAIN: Module = module(None);
-    static AMENDED: Module = module(Some(&AMENDMENT));
+    static PLAIN: Module = module("", None);
+    static AMENDED: Module = module("", Some(&AMENDMENT));
     static AMENDMENT: Amendment = Amendment {
         module: "example.com/api",
         version: "v1.0.0",
@@ -166,18 +165,8 @@ mod tests {
         files: &[("added.go", "package api\n")],
     };
 
-    const fn module(amendment: Option<&'static Amendment>) -> Module {
-        Module {
-            name: "m",
-            go_mod: "module example.com/m\n",
-            go_sum: "",
-            ldflags: Cow::Borrowed("-s -w"),
-            amendment,
-        }
-    }
-
-    fn program(package: &'static str, module: &'static Module) -> Component {
-        Component { name: "program", version: "v1.0.0", package, module, purpose: Purpose::ControlPlane }
+    fn of_package(package: &'static str, module: &'static Module) -> Component {
+        program("program", "v1.0.0", package, module)
     }
 
     fn go(version: &str) -> Toolchain {
@@ -186,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_key_changes_with_the_program_and_the_toolchain() {
-        let [one, other] = ["example.com/m/one", "example.com/m/other"].map(|name| program(name, &PLAIN));
+        let [one, other] = ["example.com/m/one", "example.com/m/other"].map(|name| of_package(name, &PLAIN));
         assert_eq!(key(&one, &go("go1.26.8")), key(&one, &go("go1.26.8")));
         assert_ne!(key(&one, &go("go1.26.8")), key(&one, &go("go1.26.9")));
         assert_ne!(key(&one, &go("go1.26.8")), key(&other, &go("go1.26.8")));
@@ -194,7 +183,7 @@ mod tests {
 
     #[test]
     fn an_added_file_changes_the_key() {
-        let [plain, amended] = [&PLAIN, &AMENDED].map(|module| program("example.com/m", module));
+        let [plain, amended] = [&PLAIN, &AMENDED].map(|module| of_package("example.com/m", module));
         assert_ne!(key(&plain, &go("go1.26.8")), key(&amended, &go("go1.26.8")));
     }
 

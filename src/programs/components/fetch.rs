@@ -72,6 +72,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::super::release::ReleaseFolder;
+    use super::super::{Module, testing};
     use super::*;
 
     fn copies(folder: &Path) -> BTreeMap<String, PathBuf> {
@@ -96,20 +97,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_failed_copy_leaves_nothing() {
-        static MODULE: super::super::Module = super::super::Module {
-            name: "m",
-            go_mod: "module example.com/m\n",
-            go_sum: "",
-            ldflags: std::borrow::Cow::Borrowed(""),
-            amendment: None,
-        };
-        static ETCD: Component = Component {
-            name: "etcd",
-            version: "v1.0.0",
-            package: "example.com/m",
-            module: &MODULE,
-            purpose: super::super::Purpose::ControlPlane,
-        };
+        static MODULE: Module = testing::module("", None);
+        static ETCD: Component = testing::program("etcd", "v1.0.0", "example.com/m", &MODULE);
         let to = tempfile::tempdir().unwrap();
         let program = Program {
             name: "etcd".into(),

@@ -23,6 +23,8 @@ mod other_version;
 mod overrides;
 mod published;
 mod release;
+#[cfg(test)]
+mod testing;
 mod toolbox;
 pub(crate) mod toolchain;
 mod version_go_mod;

@@ -38,19 +38,13 @@ pub fn reject_unknown_overrides(
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
-    use super::super::component::{Module, Purpose};
+    use super::super::component::Module;
+    use super::super::testing::{module, program};
     use super::*;
 
-    static MODULE: Module =
-        Module { name: "m", go_mod: "", go_sum: "", ldflags: Cow::Borrowed(""), amendment: None };
-    static PINNED: Component = etcd("v3.6.10");
-    static OTHER: Component = etcd("v3.6.9");
-
-    const fn etcd(version: &'static str) -> Component {
-        Component { name: "etcd", version, package: "m", module: &MODULE, purpose: Purpose::ControlPlane }
-    }
+    static MODULE: Module = module("", None);
+    static PINNED: Component = program("etcd", "v3.6.10", "m", &MODULE);
+    static OTHER: Component = program("etcd", "v3.6.9", "m", &MODULE);
 
     #[test]
     fn a_replaced_program_is_not_built_from_its_pins() {

@@ -138,33 +138,18 @@ fn listed(line: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use rstest::rstest;
     use sha2::{Digest, Sha256};
 
-    use super::super::component::{Module, Purpose};
+    use super::super::component::Module;
     use super::super::digests::hex;
+    use super::super::testing::{module, program};
     use super::*;
 
-    static MODULE: Module = module("");
-    static ETCD: Component = program("etcd", &MODULE);
-    static KWOK: Component = program("kwok", &MODULE);
-
-    const fn module(go_sum: &'static str) -> Module {
-        Module {
-            name: "m",
-            go_mod: "module example.com/m\n",
-            go_sum,
-            ldflags: Cow::Borrowed("-s -w"),
-            amendment: None,
-        }
-    }
-
-    const fn program(name: &'static str, module: &'static Module) -> Component {
-        let package = "example.com/m/cmd/m";
-        Component { name, version: "v1.0.0", package, module, purpose: Purpose::ControlPlane }
-    }
+    const PACKAGE: &str = "example.com/m/cmd/m";
+    static MODULE: Module = module("", None);
+    static ETCD: Component = program("etcd", "v1.0.0", PACKAGE, &MODULE);
+    static KWOK: Component = program("kwok", "v1.0.0", PACKAGE, &MODULE);
 
     fn sha256(content: &str) -> String {
         hex(&Sha256::digest(content))
@@ -255,8 +240,8 @@ mod tests {
 
     #[test]
     fn a_program_with_other_pins_is_not_used() {
-        static OTHER_MODULE: Module = module("example.com/n v1.0.0 h1:x\n");
-        static OTHER: Component = program("etcd", &OTHER_MODULE);
+        static OTHER_MODULE: Module = module("example.com/n v1.0.0 h1:x\n", None);
+        static OTHER: Component = program("etcd", "v1.0.0", PACKAGE, &OTHER_MODULE);
         assert_ne!(program_file(&OTHER), program_file(&ETCD));
         assert!(!opened(&release()).lists(&OTHER));
     }

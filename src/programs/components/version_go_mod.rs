@@ -76,13 +76,12 @@ fn directives<'a>(go_mod: &'a str, directive: &str) -> Vec<Vec<&'a str>> {
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
-    use super::super::component::{Module, Purpose};
+    use super::super::component::Module;
+    use super::super::testing::{module, program};
     use super::*;
 
-    static PLAIN: Module = module(None);
-    static AMENDED: Module = module(Some(&AMENDMENT));
+    static PLAIN: Module = module("", None);
+    static AMENDED: Module = module("", Some(&AMENDMENT));
     static AMENDMENT: Amendment = Amendment {
         module: "volcano.sh/apis",
         version: "v1.14.0",
@@ -96,19 +95,6 @@ mod tests {
     static VOLCANO: Component =
         program("vc-scheduler", "v1.15.1", "volcano.sh/volcano/cmd/scheduler", &AMENDED);
     static ETCD: Component = program("etcd", "v3.6.10", "go.etcd.io/etcd/server/v3", &PLAIN);
-
-    const fn module(amendment: Option<&'static Amendment>) -> Module {
-        Module { name: "m", go_mod: "", go_sum: "", ldflags: Cow::Borrowed(""), amendment }
-    }
-
-    const fn program(
-        name: &'static str,
-        version: &'static str,
-        package: &'static str,
-        module: &'static Module,
-    ) -> Component {
-        Component { name, version, package, module, purpose: Purpose::ControlPlane }
-    }
 
     #[test]
     fn libraries_of_kubernetes_have_the_version_of_their_release() {
