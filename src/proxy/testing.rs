@@ -111,6 +111,15 @@ impl World {
         self.requests().iter().filter(|request| request.verb.is_write()).count()
     }
 
+    pub(crate) async fn keeps_writes_at(&self, count: usize) -> bool {
+        let another_write = async {
+            while self.writes() == count {
+                tokio::task::yield_now().await;
+            }
+        };
+        is_silent(another_write).await
+    }
+
     pub(crate) fn send_to_watches(&self, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
         self.api.lock().unwrap().watches.retain(|watch| watch.send(bytes.clone()).is_ok());

@@ -5,7 +5,7 @@ use http_body_util::BodyExt;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::testing::{POD, PODS, PROTOBUF, VERSIONS, World, chunk, is_silent};
+use crate::testing::{POD, PODS, PROTOBUF, VERSIONS, World, chunk};
 use crate::{Match, Verb};
 
 fn binding() -> Value {
@@ -186,14 +186,7 @@ async fn a_held_request_of_a_dead_client_never_reaches_the_server() {
         handle.until_applied(rule, 1).await;
         posted.abort();
         handle.abandon(rule);
-        assert!(
-            is_silent(async {
-                while world.writes() == 0 {
-                    tokio::task::yield_now().await
-                }
-            })
-            .await
-        );
+        assert!(world.keeps_writes_at(0).await);
     }
 }
 
@@ -282,14 +275,7 @@ async fn a_halted_program_writes_nothing_more() {
         let client = client.clone();
         async move { client.post("/api/v1/namespaces/other/pods", &binding()).await }
     });
-    assert!(
-        is_silent(async {
-            while world.writes() == 3 {
-                tokio::task::yield_now().await
-            }
-        })
-        .await
-    );
+    assert!(world.keeps_writes_at(3).await);
     assert_eq!(client.get(POD).await.unwrap().0, 200, "reads continue");
     handle.release(rule);
     second.await.unwrap().unwrap_err();
