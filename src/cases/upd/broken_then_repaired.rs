@@ -37,8 +37,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let is_of_clique = |pod: &Pod<'_>| pod.pod_clique().is_some_and(|name| name.starts_with(clique));
         live.pods().any(|pod| is_of_clique(&pod) && awaits_binding(pod))
     };
-    let started = Awaited::demanded_by(UPD_12, "the first update step started");
-    test.until(started, limits::SCHEDULING, |live| waits(live, CLIQUE) && waits(live, GROUP)).await?;
+    // An operator may update the clique and the group one after the other.
+    let started = Awaited::demanded_by(UPD_01, "the first update step started");
+    test.until(started, limits::SCHEDULING, |live| waits(live, CLIQUE) || waits(live, GROUP)).await?;
     test.revise(CONTROL, "2").await?;
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);

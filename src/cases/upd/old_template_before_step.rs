@@ -44,7 +44,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 async fn until_stuck(test: &TestContext, revision: &str) -> Result<(), Stop> {
     let waits = |pod: &Pod<'_>| is_of_revision(*pod, revision) && awaits_binding(*pod);
     let started =
-        Awaited::demanded_by(UPD_12, format!("the first update step to revision {revision} started"));
+        Awaited::demanded_by(UPD_01, format!("the first update step to revision {revision} started"));
     test.until(started, limits::SCHEDULING, |live| {
         live.pods().any(|pod| pod.pod_clique() == Some(FIRST) && waits(&pod))
     })

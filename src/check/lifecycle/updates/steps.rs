@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conformance_contract::ruling::Ruling;
+use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::floor;
 use conformance_expect::startup;
@@ -11,8 +11,7 @@ use conformance_facts::updates::Units;
 use conformance_history::{History, Version};
 
 use super::deletions::deletions;
-use super::end::NOT_ENDED;
-use crate::{Shown, all, ensure, none, violation};
+use crate::{Shown, all, none, violation};
 
 const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
 const STEP_BEFORE_PARENTS_READY: Code = Code::new("update-step-before-parents-ready");
@@ -99,8 +98,8 @@ pub fn parents_stay_ready(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Requires that the updater stopped after its first step. A step deletes at most one available unit of each
-/// clique or group, and at least one unit in total.
+/// Requires that the updater stopped after its first step, which deletes at most one available unit of each
+/// clique or group. Returns `NotReached` if no step has started.
 pub fn stopped_after_first_step(history: &History, set: &str, until: usize) -> Ruling {
     let part = history.upto(until);
     let mut updated: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -111,9 +110,9 @@ pub fn stopped_after_first_step(history: &History, set: &str, until: usize) -> R
             updated.entry(units.name).or_default().insert(unit);
         }
     }
-    ensure(!updated.is_empty(), || {
-        violation(NOT_ENDED, format!("no pod of PodCliqueSet {set} was deleted by the update"))
-    })?;
+    if updated.is_empty() {
+        return Err(Broken::NotReached(format!("the update of PodCliqueSet {set} deleted no available pod")));
+    }
     none(updated.iter().filter(|(_, units)| units.len() > 1).map(|(name, units)| {
         let message =
             format!("the first update step of {name} was not complete, but {units:?} had been deleted");
