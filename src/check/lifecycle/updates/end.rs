@@ -1,4 +1,3 @@
-use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_facts::health::is_ready;
@@ -8,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Shown, ensure, none, patience, violation};
 
-pub(super) const NOT_ENDED: Code = Code::new("update-not-ended");
+const NOT_ENDED: Code = Code::new("update-not-ended");
 const ENDED_EARLY: Code = Code::new("update-ended-early");
 
 /// Returns `NotAsked` with the operator's message if the operator refuses updates.
@@ -35,7 +34,7 @@ pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
     )
 }
 
-/// Requires that the update has ended, with new hashes. `NotReached` if the templates never changed.
+/// Requires that the update has ended, with a new hash. `NotReached` if the templates never changed.
 pub fn ended(history: &History, set: &str) -> Ruling {
     let live = history.end();
     let end = live.get("PodCliqueSet", set).unwrap_or(&Value::Null);
@@ -53,19 +52,6 @@ pub fn ended(history: &History, set: &str) -> Ruling {
     let lack = lacks(&live, set).or_else(|| {
         let is_stale = hash(end).is_none() || hash(before_change.object) == hash(end);
         is_stale.then(|| "currentGenerationHash of the PodCliqueSet did not change".to_owned())
-    });
-    let of_cliques = live.of("PodClique").filter(|found| found["metadata"]["labels"][names::PART_OF] == set);
-    let lack = lack.or_else(|| {
-        let mut others = of_cliques.filter(|found| {
-            let reported = &found["status"]["currentPodCliqueSetGenerationHash"];
-            !reported.is_null() && reported.as_str() != hash(end).as_deref()
-        });
-        others.next().map(|found| {
-            format!(
-                "currentPodCliqueSetGenerationHash of PodClique {} differs from the hash of the PodCliqueSet",
-                text(&found["metadata"]["name"])
-            )
-        })
     });
     none(lack.map(|lack| {
         violation(NOT_ENDED, format!("the update of PodCliqueSet {set} has not ended: {lack}"))
