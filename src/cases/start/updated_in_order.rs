@@ -57,7 +57,7 @@ fn check(history: &History) -> Vec<Finding> {
         updates::are_admitted(history)?;
         updates::parents_stay_ready(history, SET)?;
         history.at(UPDATED, |updated| {
-            updates::is_complete(&history.before(updated), SET)?;
+            updates::is_complete(history, updated, SET)?;
             history.reached(OUTLASTED).map(drop)
         })
     })]

@@ -81,7 +81,7 @@ fn check(history: &History) -> Vec<Finding> {
             let first = replica(history, SET, 0)?.scope();
             let recreated = generations::only_generation(&meanwhile, &first, 1);
             all([updates::all_of_revision(&recreated, &first, "2"), history.waited_for(UPDATED).map(drop)])?;
-            updates::is_complete(&history.before(history.waited_for(UPDATED)?), SET)?;
+            updates::is_complete(history, history.waited_for(UPDATED)?, SET)?;
             history.reached(UPDATED).map_err(|_| Broken::NotReached("the update did not end".into()))?;
             Ok(())
         }),

@@ -85,7 +85,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(UPD_32, || {
             updates::are_admitted(history)?;
             history.reached(SCALED_IN)?;
-            history.at(REPAIRED, |repaired| updates::is_complete(&history.before(repaired), SET))
+            history.at(REPAIRED, |repaired| updates::is_complete(history, repaired, SET))
         }),
     ]
 }

@@ -49,7 +49,7 @@ fn check(history: &History) -> Vec<Finding> {
     let last = finding(UPD_10, || {
         updates::are_admitted(history)?;
         updates::created_pods_are_new_or_restored(history, SET)?;
-        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
+        history.at(UPDATED, |updated| updates::is_complete(history, updated, SET))
     });
     rolling_rules(history, SET, UPDATED).into_iter().chain([last]).collect()
 }

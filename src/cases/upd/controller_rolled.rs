@@ -79,6 +79,6 @@ fn check(history: &History) -> Vec<Finding> {
                 updates::updater_deletes_only_old(history, SET),
             ])
         })?;
-        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
+        history.at(UPDATED, |updated| updates::is_complete(history, updated, SET))
     })]
 }

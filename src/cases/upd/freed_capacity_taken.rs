@@ -82,6 +82,6 @@ fn check(history: &History) -> Vec<Finding> {
             let control: Vec<_> = control.iter().map(|pod| pod.name()).collect();
             binding::others_untouched(&history.upto(outlasted), taken, &control)
         })?;
-        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
+        history.at(UPDATED, |updated| updates::is_complete(history, updated, SET))
     })]
 }

@@ -27,7 +27,7 @@ fn check(history: &History) -> Vec<Finding> {
         updates::updater_deletes_only_old(history, SET)?;
         history.at(UPDATED, |updated| {
             let live = history.before(updated);
-            updates::is_complete(&live, SET)?;
+            updates::is_complete(history, updated, SET)?;
             binding::whole(&live, &history.units(SET)?)
         })
     })]

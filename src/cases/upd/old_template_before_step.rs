@@ -77,6 +77,6 @@ fn check(history: &History) -> Vec<Finding> {
         for restored in RESTORED {
             history.reached(restored)?;
         }
-        history.at(UPDATED, |updated| updates::is_complete(&history.before(updated), SET))
+        history.at(UPDATED, |updated| updates::is_complete(history, updated, SET))
     })]
 }

@@ -39,7 +39,7 @@ fn check(history: &History) -> Vec<Finding> {
             updates::no_excess_pods_created(history, SET),
         ])?;
         history.reached(SharedMark::PodLost)?;
-        history.at(REPLACED, |replaced| updates::is_complete(&history.before(replaced), SET))?;
+        history.at(REPLACED, |replaced| updates::is_complete(history, replaced, SET))?;
         match history.marks(SharedMark::PodLost).count() {
             lost if lost == LOSING.len() => Ok(()),
             lost => Err(Broken::NotReached(format!("{lost} of {} pods were lost", LOSING.len()))),

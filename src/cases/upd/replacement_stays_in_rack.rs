@@ -60,7 +60,7 @@ pub(super) fn check(history: &History, set: &str, level: &str) -> Vec<Finding> {
             all([
                 placement::gang_in_one_domain(history, &history.base(set)?.name, level),
                 updates::one_step_at_a_time(history, set),
-                updates::is_complete(&live, set),
+                updates::is_complete(history, updated, set),
                 binding::whole(&live, &history.units(set)?),
             ])?;
             history.reached(TRIED).map(drop)

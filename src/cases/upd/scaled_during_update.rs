@@ -110,7 +110,7 @@ fn scaled_in(history: &History) -> Vec<Gang> {
 
 fn matches_last_scaling(history: &History) -> Ruling {
     let live = history.end();
-    updates::is_complete(&live, SET.1)?;
+    updates::is_complete(history, history.entries.len(), SET.1)?;
     gangs::as_scaled_last(history, &live, SET.1)?;
     updates::counted(&live, SET.1)?;
     cleanup::removed(history, &scaled_in(history))

@@ -60,7 +60,7 @@ fn check(history: &History) -> Vec<Finding> {
         let recreated = generations::only_generation(history, &replica, 1);
         binding::base_first(&recreated, &gangs)?;
         history.at(UPDATED, |updated| {
-            updates::is_complete(&history.before(updated), SET)?;
+            updates::is_complete(history, updated, SET)?;
             binding::whole(&history.before(updated), &units)
         })
     })]

@@ -63,7 +63,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_24, || {
             updates::are_admitted(history)?;
-            history.at(ROLLED, |rolled| updates::is_complete(&history.before(rolled), SET))?;
+            history.at(ROLLED, |rolled| updates::is_complete(history, rolled, SET))?;
             // After this mark, gang termination deletes the pods, not the update.
             let halted = history.marks(HALTED).next().map_or(history.entries.len(), |(place, _)| place);
             updates::updater_deletes_none_on_delete(&history.upto(halted), SET)?;

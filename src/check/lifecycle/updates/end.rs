@@ -21,10 +21,19 @@ pub fn are_admitted(history: &History) -> Ruling {
     }
 }
 
-pub fn is_complete(live: &Live, set: &str) -> Ruling {
-    none(lacks(live, set).map(|lack| {
+/// Requires that the update is complete at the entry `index`. `NotReached` if the templates had not changed,
+/// because a timeout before the change is about another clause.
+pub fn is_complete(history: &History, index: usize, set: &str) -> Ruling {
+    if first_change(&history.upto(index), set).is_none() {
+        return Err(never_changed(set));
+    }
+    none(lacks(&history.before(index), set).map(|lack| {
         violation(NOT_ENDED, format!("the update of PodCliqueSet {set} is not complete: {lack}"))
     }))
+}
+
+fn never_changed(set: &str) -> Broken {
+    Broken::NotReached(format!("the pod templates of PodCliqueSet {set} never changed"))
 }
 
 pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
@@ -47,7 +56,7 @@ pub fn ended(history: &History, set: &str) -> Ruling {
         before = Some(version);
     }
     let Some(before_change) = before_change else {
-        return Err(Broken::NotReached(format!("the pod templates of PodCliqueSet {set} never changed")));
+        return Err(never_changed(set));
     };
     let lack = lacks(&live, set).or_else(|| {
         let is_stale = hash(end).is_none() || hash(before_change.object) == hash(end);

@@ -31,6 +31,19 @@ fn the_end_is_reported_when_every_pod_is_new_and_ready() {
 }
 
 #[test]
+fn an_update_is_incomplete_only_after_a_change_of_templates() {
+    let complete = |story: Story| {
+        let history = story.end();
+        is_complete(&history, history.entries.len(), "w")
+    };
+    assert_eq!(complete(all_replaced().modified(pcs(1, "2", ended_status(1)))), Ok(()));
+    let old = complete(replaced(changed(), "0a0"));
+    assert!(message(old).contains("is not complete: Pod 0a1 has an old template"));
+    let before = Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", false));
+    assert!(matches!(complete(before), Err(Broken::NotReached(_))), "the pod waits for another reason");
+}
+
+#[test]
 fn an_update_ends_at_once_with_on_delete() {
     assert_eq!(ended_at_once(&changed_on_delete(ended_status(0)).end(), "w"), Ok(()));
     let open = changed_on_delete(updating(0)).end();
