@@ -135,6 +135,13 @@ fn first_ungated(history: &History) -> impl Iterator<Item = Version<'_>> {
 /// Requires that no pod is ungated before its gang resource exists (GANG-07). A surplus pod, which names
 /// none, must wait for the gang resource of its PodGang.
 pub fn no_pod_before_its_group(history: &History) -> Ruling {
+    no_later_pod_before_its_group(history, 0)
+}
+
+/// Like [`no_pod_before_its_group`], for pods that did not exist before the entry `since` (UPD-08).
+pub fn no_later_pod_before_its_group(history: &History, since: usize) -> Ruling {
+    let former = history.before(since);
+    let is_former = |version: &Version<'_>| former.pods().any(|pod| pod.uid() == version.uid());
     let expectations = schedulers::of(history.header.target);
     let Some(of_pods) = expectations.kinds().last().copied() else { return Ok(()) };
     let of_pod_gangs = expectations.kind_of_pod_gang().unwrap_or(of_pods);
@@ -144,7 +151,7 @@ pub fn no_pod_before_its_group(history: &History) -> Ruling {
             created.entry((kind, version.name())).or_insert(version);
         }
     }
-    none(first_ungated(history).filter_map(|version| {
+    none(first_ungated(history).filter(|version| !is_former(version)).filter_map(|version| {
         let named = expectations.named_by(version.pod()).map(|group| (of_pods, group));
         let (kind, group) = named.or(version.pod().pod_gang().map(|gang| (of_pod_gangs, gang)))?;
         let what = format!("Pod {} lost its gate", version.name());
@@ -311,6 +318,8 @@ mod tests {
     #[case("CUP", false)]
     #[case("CU", false)]
     fn a_pod_released_before_its_group_is_a_violation(#[case] steps: &str, #[case] is_satisfied: bool) {
-        assert_eq!(no_pod_before_its_group(&story(steps)).is_ok(), is_satisfied);
+        let history = story(steps);
+        assert_eq!(no_pod_before_its_group(&history).is_ok(), is_satisfied);
+        assert_eq!(no_later_pod_before_its_group(&history, 1), Ok(()), "the pod existed before");
     }
 }

@@ -10,7 +10,8 @@ use conformance_facts::updates::{first_change, walk};
 use conformance_history::{Change, History, Live, Pod, Version, list, text};
 use serde_json::{Value, json};
 
-use crate::{Shown, none, patience, violation};
+use crate::order::no_later_pod_before_its_group;
+use crate::{Shown, all, none, patience, violation};
 
 const GANG_CHANGED: Code = Code::new("gang-changed-by-update");
 const NO_MEMBER: Code = Code::new("replacement-is-no-member");
@@ -112,7 +113,8 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
     violations
 }
 
-/// Requires replacements in the same PodGang; in the same gang resource if a pod was bound at all times.
+/// Requires that a replacement is ungated only after its PodGang refers to it and its gang resource exists. It
+/// must be in the PodGang of its predecessor; in the same gang resource if a pod was bound at all times.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);
@@ -155,7 +157,7 @@ pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
             violations.push(violation(NO_MEMBER, message).shown_by_object("observed", new.0));
         }
     }
-    none(violations)
+    all([none(violations), no_later_pod_before_its_group(history, change.index)])
 }
 
 fn survivors<'a>(history: &'a History, set: &str, change: Version<'_>) -> BTreeSet<&'a str> {

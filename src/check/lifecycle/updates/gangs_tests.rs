@@ -52,6 +52,7 @@ fn replacements_are_in_the_gang_of_their_predecessors() {
     let updated = || {
         let story = Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", true));
         let with_gang = story.added(pod("0a1", "1", true)).added(gang("g", 1, &["0a0", "0a1"]));
+        let with_gang = with_gang.added(object("PodGroup", "w-0"));
         deleted(with_gang.modified(pcs(1, "2", Value::Null)), "0a0").added(gated("0a0-new", gate()))
     };
     let named = updated().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(gated("0a0-new", json!([])));
@@ -62,4 +63,9 @@ fn replacements_are_in_the_gang_of_their_predecessors() {
     other["spec"]["schedulingGroup"] = json!({"podGroupName": "loose"});
     let loose = updated().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(other).end();
     assert!(message(replacements_are_members(&loose, "w")).contains("replaced Pod 0a0"));
+    let mut early = gated("0a0-new", json!([]));
+    early["spec"]["schedulingGroup"] = json!({"podGroupName": "late"});
+    let early = updated().modified(gang("g", 1, &["0a0-new", "0a1"])).modified(early);
+    let early = deleted(early, "0a0-new").added(object("PodGroup", "late")).end();
+    assert!(message(replacements_are_members(&early, "w")).contains("before PodGroup late existed"));
 }
