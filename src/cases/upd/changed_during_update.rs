@@ -7,7 +7,10 @@ use conformance_facts::updates::is_of_revision;
 use super::{rolling_rules, until_first_new_pod};
 use crate::prelude::*;
 
-marks! { UPDATED = "every pod is of the last template"; }
+marks! {
+    CHANGED_AGAIN = "the templates changed during an update";
+    UPDATED = "every pod is of the last template";
+}
 
 const SET: &str = "changed-again";
 const CLIQUES: [&str; 2] = ["changed-again-0-worker", "changed-again-1-worker"];
@@ -24,6 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     until_first_new_pod(test, UPD_02, CLIQUES[0], "2").await?;
     test.revise(SET, "3").await?;
+    test.mark(CHANGED_AGAIN, Value::Null);
     test.until_updated(SET, UPD_10).await?;
     test.revise(SET, "4").await?;
     test.revise(SET, "5").await?;
@@ -49,6 +53,7 @@ fn check(history: &History) -> Vec<Finding> {
     let last = finding(UPD_10, || {
         updates::are_admitted(history)?;
         updates::created_pods_are_new_or_restored(history, SET)?;
+        history.reached(CHANGED_AGAIN)?;
         history.at(UPDATED, |updated| updates::is_complete(history, updated, SET))
     });
     rolling_rules(history, SET, UPDATED).into_iter().chain([last]).collect()

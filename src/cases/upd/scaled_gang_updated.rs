@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 marks! {
     ROOM = "room for all again";
-    UPDATED = "every pod is new";
+    BOUND = "the recreated replica is bound";
 }
 
 const SET: &str = "scaled-gang";
@@ -29,39 +29,35 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.revise(SET, "2").await? {
         return Ok(());
     }
-    test.until_recreated(SCALED, UPD_09, &[SCALED], &old, false).await?;
+    test.until_recreated(SCALED, UPD_01, &[SCALED], &old, false).await?;
     for gang in gangs.iter().filter(|gang| !gang.is_base) {
-        test.until_released(gang).await.map_err(|stop| stop.owed_by(UPD_09))?;
+        test.until_released(gang).await?;
     }
     test.scheduler_passes().await?;
     test.mark(ROOM, Value::Null);
     test.cordon(&node, false).await?;
-    test.until_updated(SET, UPD_09).await?;
-    test.mark(UPDATED, Value::Null);
+    let units = units_of_scaled(test.target, &gangs);
+    let bound = Awaited::demanded_by(UPD_09, "the pods of the recreated replica bound");
+    test.until(bound, SCHEDULING, |live| binding::whole(live, &units).is_ok()).await?;
+    test.mark(BOUND, Value::Null);
     Ok(())
 }
 
-fn units_of_scaled(history: &History, gangs: &[Gang]) -> Vec<Unit> {
-    let scaled = gangs.iter().filter(|gang| !gang.is_base);
-    scaled.flat_map(|gang| gang.units(history.header.target)).collect()
+fn units_of_scaled(target: Target, gangs: &[Gang]) -> Vec<Unit> {
+    gangs.iter().filter(|gang| !gang.is_base).flat_map(|gang| gang.units(target)).collect()
 }
 
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(UPD_09, || {
         updates::are_admitted(history)?;
-        let gangs = history.gangs(SET)?;
-        let units = units_of_scaled(history, &gangs);
+        let units = units_of_scaled(history.header.target, &history.gangs(SET)?);
         let replica = Scope::GroupReplica { group: GROUP.into(), index: 1 };
         // No pod of the replica may be bound before there is room, even if the case stopped early.
         let room = history.marks(ROOM).next().map_or(history.entries.len(), |(place, _)| place);
         let never =
             binding::never(&generations::only_generation(&history.upto(room), &replica, 1), &units, None);
         all([never, scheduler_passed(history)])?;
-        let recreated = generations::only_generation(history, &replica, 1);
-        binding::base_first(&recreated, &gangs)?;
-        history.at(UPDATED, |updated| {
-            updates::is_complete(history, updated, SET)?;
-            binding::whole(&history.before(updated), &units)
-        })
+        history.reached(ROOM)?;
+        history.at(BOUND, |bound| binding::whole(&history.before(bound), &units))
     })]
 }
