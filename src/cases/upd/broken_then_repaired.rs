@@ -61,7 +61,12 @@ fn check(history: &History) -> Vec<Finding> {
         }),
         finding(UPD_11, || {
             updates::are_admitted(history)?;
-            all([updates::updater_deletes_only_old(history, SET), history.reached(REPAIRED).map(drop)])
+            // The templates change back right after this mark.
+            let (scaled_in, _) = history.reached(SCALED_IN)?;
+            all([
+                updates::updater_deletes_only_old_since(history, SET, scaled_in),
+                history.reached(REPAIRED).map(drop),
+            ])
         }),
         finding(UPD_12, || {
             updates::are_admitted(history)?;

@@ -40,10 +40,16 @@ pub(super) fn deletions<'a>(history: &'a History, set: &str) -> Vec<Deletion<'a>
     found
 }
 
-/// Requires that the updater deletes only old pods, and group replicas with an old pod (UPD-11, UPD-15).
+/// Requires that the updater deletes only old pods, and group replicas with an old pod.
 pub fn updater_deletes_only_old(history: &History, set: &str) -> Ruling {
+    updater_deletes_only_old_since(history, set, 0)
+}
+
+/// Like [`updater_deletes_only_old`], from the entry `since` on.
+pub fn updater_deletes_only_old_since(history: &History, set: &str, since: usize) -> Ruling {
     let mut seen: BTreeSet<(usize, String)> = BTreeSet::new();
-    none(deletions(history, set).into_iter().filter_map(|deletion| {
+    let later = deletions(history, set).into_iter().filter(|deletion| deletion.at.index >= since);
+    none(later.filter_map(|deletion| {
         let (unit, _, is_old) = deletion.state.unit(deletion.pod);
         let is_grouped = deletion.pod.label(names::SCALING_GROUP).is_some();
         let is_first = seen.insert((deletion.state.update, unit)) || !is_grouped;

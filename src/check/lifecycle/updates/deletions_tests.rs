@@ -16,6 +16,9 @@ fn only_pods_of_an_old_template_are_deleted() {
         message(updater_deletes_only_old(&again, "w"))
             .contains("Pod 0a0-new was deleted although it has the current template")
     );
+    let end = again.entries.len();
+    assert!(updater_deletes_only_old_since(&again, "w", end - 1).is_err());
+    assert_eq!(updater_deletes_only_old_since(&again, "w", end), Ok(()));
 }
 
 #[test]
