@@ -65,15 +65,11 @@ impl<'a> Sizes<'a> {
     }
 }
 
+/// Returns the PodGangs that a PodCliqueSet should have at the start of the history but not at the end.
 pub fn removed_gangs(history: &History, set: &str) -> Vec<Gang> {
-    removed_since(history, set, 0)
-}
-
-/// Returns the PodGangs that a PodCliqueSet should have after the first `since` entries but not at the end.
-pub fn removed_since(history: &History, set: &str, since: usize) -> Vec<Gang> {
     let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
     let left = gangs(history, pcs, history.entries.len());
-    let mut removed = gangs(history, pcs, since);
+    let mut removed = gangs(history, pcs, 0);
     removed.retain(|gang| !left.iter().any(|other| other.is_same(gang)));
     removed
 }

@@ -3,7 +3,6 @@
 //! the next update. The clique is then scaled to fewer pods than are already updated. The PodCliqueSet is
 //! scaled in while the replica that it loses is being updated.
 
-use conformance_check::gangs;
 use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
@@ -65,12 +64,13 @@ async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usiz
 }
 
 async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
-    let owed = |stop: Stop| stop.owed_by(UPD_13);
     test.until_updated(SET.1, UPD_13).await?;
-    test.until_converged(SET.1).await.map_err(owed)?;
-    test.until_gangs_deleted(&scaled_in(&test.history())).await.map_err(owed)?;
-    let counted = Awaited::demanded_by(UPD_13, "statuses that count exactly the existing pods");
-    test.until(counted, limits::REACTION, |live| updates::counted(live, SET.1).is_ok()).await?;
+    let exact = Awaited::demanded_by(UPD_13, "exactly the requested pods, and statuses that count them");
+    test.until(exact, limits::SCHEDULING, |live| {
+        updates::none_beyond(live, SET.1).is_ok() && updates::counted(live, SET.1).is_ok()
+    })
+    .await?;
+    test.until_converged(SET.1).await?;
     test.mark(mark, json!({"name": SET.1}));
     Ok(())
 }
@@ -79,7 +79,6 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_13, || {
             updates::are_admitted(history)?;
-            updates::no_excess_pods_created(history, SET.1)?;
             for mark in [GROWN, SHRUNK] {
                 history.at(mark, |over| matches_last_scaling(&history.upto(over)))?;
             }
@@ -103,15 +102,9 @@ fn must_be_new(pod: Pod<'_>) -> bool {
         || is_added.iter().any(|(label, index)| pod.label(label) == Some(index))
 }
 
-fn scaled_in(history: &History) -> Vec<Gang> {
-    let grown = history.marks(GROWN).next();
-    grown.map(|(place, _)| scaling::removed_since(history, SET.1, place)).unwrap_or_default()
-}
-
 fn matches_last_scaling(history: &History) -> Ruling {
     let live = history.end();
     updates::is_complete(history, history.entries.len(), SET.1)?;
-    gangs::as_scaled_last(history, &live, SET.1)?;
-    updates::counted(&live, SET.1)?;
-    cleanup::removed(history, &scaled_in(history))
+    updates::none_beyond(&live, SET.1)?;
+    updates::counted(&live, SET.1)
 }

@@ -18,6 +18,19 @@ pub fn lacks(live: &Live, set: &str) -> Option<String> {
 
 /// Describes which new and Ready pods a PodCliqueSet lacks, regardless of what its status reports.
 pub fn lacks_pods(live: &Live, set: &str) -> Option<String> {
+    let state = state_of(live, set);
+    let cliques: Vec<_> = state.replicas().iter().flat_map(|replica| state.cliques(replica)).collect();
+    cliques.iter().find_map(|clique| state.lacks(clique))
+}
+
+/// Describes a pod beyond the requested replicas.
+pub fn exceeds(live: &Live, set: &str) -> Option<String> {
+    let state = state_of(live, set);
+    let beyond = state.pods.values().map(Version::pod).find(|pod| state.is_surplus(*pod));
+    beyond.map(|pod| format!("Pod {} is beyond the requested replicas", pod.name()))
+}
+
+fn state_of<'a>(live: &'a Live, set: &str) -> State<'a> {
     let mut state = State::default();
     let objects = ["PodCliqueSet", "PodClique", "PodCliqueScalingGroup", "Pod"];
     for object in objects.into_iter().flat_map(|kind| live.of(kind)) {
@@ -26,8 +39,7 @@ pub fn lacks_pods(live: &Live, set: &str) -> Option<String> {
             state.apply(version, set);
         }
     }
-    let cliques: Vec<_> = state.replicas().iter().flat_map(|replica| state.cliques(replica)).collect();
-    cliques.iter().find_map(|clique| state.lacks(clique))
+    state
 }
 
 #[cfg(test)]

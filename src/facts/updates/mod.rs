@@ -6,6 +6,6 @@ mod end;
 mod state;
 mod templates;
 
-pub use self::end::{lacks, lacks_pods};
+pub use self::end::{exceeds, lacks, lacks_pods};
 pub use self::state::{State, Units, first_change, walk};
 pub use self::templates::{REVISION, has_revision_of, is_new, is_of_revision, revision, templates};

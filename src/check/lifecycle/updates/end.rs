@@ -1,7 +1,7 @@
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_facts::health::is_ready;
-use conformance_facts::updates::{first_change, lacks, lacks_pods, templates, walk};
+use conformance_facts::updates::{exceeds, first_change, lacks, lacks_pods, templates, walk};
 use conformance_history::{History, Live, SharedMark, Version, text};
 use serde_json::Value;
 
@@ -41,6 +41,13 @@ pub fn pods_are_complete(live: &Live, set: &str) -> Ruling {
         lacks_pods(live, set)
             .map(|lack| violation(NOT_ENDED, format!("PodCliqueSet {set} is not updated: {lack}"))),
     )
+}
+
+/// Requires that no pod is beyond the requested replicas (UPD-13).
+pub fn none_beyond(live: &Live, set: &str) -> Ruling {
+    none(exceeds(live, set).map(|excess| {
+        violation(NOT_ENDED, format!("the update of PodCliqueSet {set} ended with more pods: {excess}"))
+    }))
 }
 
 /// Requires that the update has ended, with a new hash. `NotReached` if the templates never changed.

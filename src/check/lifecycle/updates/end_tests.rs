@@ -1,8 +1,8 @@
-use conformance_history::testing::Story;
+use conformance_history::testing::{Story, object};
 use serde_json::json;
 
 use super::super::fixture::{
-    all_replaced, changed, changed_on_delete, deleted, ended_status, pcs, pod, replaced, updating,
+    all_replaced, changed, changed_on_delete, clique, deleted, ended_status, pcs, pod, replaced, updating,
 };
 use super::*;
 use crate::message;
@@ -41,6 +41,20 @@ fn an_update_is_incomplete_only_after_a_change_of_templates() {
     assert!(message(old).contains("is not complete: Pod 0a1 has an old template"));
     let before = Story::flat().added(pcs(1, "1", Value::Null)).added(pod("0a0", "1", false));
     assert!(matches!(complete(before), Err(Broken::NotReached(_))), "the pod waits for another reason");
+}
+
+#[rstest::rstest]
+#[case::requested("0a1", true)]
+#[case::third_pod_of_the_clique("0a2", false)]
+#[case::group_replica("0g2", false)]
+#[case::replica_of_the_set("1a0", false)]
+fn a_pod_beyond_the_requested_replicas_is_a_violation(#[case] name: &str, #[case] is_requested: bool) {
+    let mut group = object("PodCliqueScalingGroup", "w-0-g");
+    group["spec"]["replicas"] = json!(2);
+    let story = Story::flat().added(pcs(1, "2", Value::Null)).added(clique(0, Value::Null)).added(group);
+    let pods = ["0a0", "0a1", "0g0", "0g1"].into_iter().filter(|pod| *pod != name).chain([name]);
+    let live = pods.fold(story, |story, name| story.added(pod(name, "2", true))).end().end();
+    assert_eq!(none_beyond(&live, "w").is_ok(), is_requested);
 }
 
 #[test]

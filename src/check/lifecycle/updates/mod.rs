@@ -17,7 +17,9 @@ pub use self::deletions::{
     updater_deletes_none, updater_deletes_none_on_delete, updater_deletes_only_old,
     updater_deletes_only_old_since,
 };
-pub use self::end::{are_admitted, ended, ended_at_once, is_complete, never_ended_early, pods_are_complete};
+pub use self::end::{
+    are_admitted, ended, ended_at_once, is_complete, never_ended_early, none_beyond, pods_are_complete,
+};
 pub use self::gangs::{
     gangs_stay, references_follow_the_pods, references_match_pods, replacements_are_members,
 };
