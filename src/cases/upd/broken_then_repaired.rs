@@ -44,8 +44,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_updated(CONTROL, UPD_02).await?;
     test.mark(OUTLASTED, Value::Null);
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", GROUP, 2).await?;
-    let removed = scaling::removed_gangs(&test.history(), SET);
-    test.until_gangs_deleted(&removed).await.map_err(|stop| stop.owed_by(UPD_14))?;
+    let deleted = Awaited::demanded_by(UPD_14, "the pods of the removed replicas deleted");
+    test.until(deleted, limits::CLEANUP, |live| scaled::removed_replicas_deleted(live, GROUP).is_ok())
+        .await?;
     test.mark(SCALED_IN, Value::Null);
     test.change_templates(SET, |clique| resize(clique, "1", 1)).await?;
     test.until_updated(SET, UPD_32).await?;
@@ -75,13 +76,8 @@ fn check(history: &History) -> Vec<Finding> {
         finding(UPD_14, || {
             updates::are_admitted(history)?;
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
-            history.at(SCALED_IN, |until| {
-                all([
-                    scaled::highest_replicas_deleted_at_once(history, GROUP, scaled, until),
-                    cleanup::removed(&history.upto(until), &scaling::removed_gangs(history, SET)),
-                    cleanup::removed(history, &scaling::removed_gangs(history, SET)),
-                ])
-            })
+            history
+                .at(SCALED_IN, |until| scaled::highest_replicas_stay_deleted(history, GROUP, scaled, until))
         }),
         finding(UPD_30, || {
             updates::are_admitted(history)?;

@@ -200,18 +200,21 @@ fn wrong_deletions(
 }
 
 pub fn highest_replicas_deleted(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
-    let size = size_at(history, group, until);
-    let after = history.before(until);
-    let beyond = after.pods().filter(|pod| is_beyond(group, size, *pod)).map(|pod| {
+    removed_replicas_deleted(&history.before(until), group)?;
+    lower_replicas_kept(history, group, scaled, until)
+}
+
+/// Requires that no pod of a removed replica of the scaling group exists.
+pub fn removed_replicas_deleted(live: &Live, group: &str) -> Ruling {
+    let size = size_of(live, group);
+    none(live.pods().filter(|pod| is_beyond(group, size, *pod)).map(|pod| {
         let message = format!(
             "Pod {} exists, but scaling group {group} has only {} replicas",
             pod.name(),
             describe(size)
         );
         violation(WRONG_REPLICA_DELETED, message).shown_by_object("still exists", pod.0)
-    });
-    none(beyond)?;
-    lower_replicas_kept(history, group, scaled, until)
+    }))
 }
 
 fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
@@ -227,32 +230,14 @@ fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usi
     }))
 }
 
-/// Requires that a scale-in deletes the highest replicas immediately while a replica is missing (UPD-14). If
-/// the missing replica was among the highest, a waiting update continues and may delete more pods.
-pub fn highest_replicas_deleted_at_once(
-    history: &History,
-    group: &str,
-    scaled: usize,
-    until: usize,
-) -> Ruling {
+/// Requires that a scale-in while a replica is missing has deleted the highest replicas at the entry `until`,
+/// and that they are not created again (UPD-14). If the missing replica was among the highest, a waiting update
+/// continues and may delete more pods.
+pub fn highest_replicas_stay_deleted(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
+    removed_replicas_deleted(&history.before(until), group)?;
     let size = size_at(history, group, until);
     let (before, start) = (history.before(scaled), history.entries[scaled].at);
     let of_group = |pod: &Pod<'_>| is_live(*pod) && pod.label(names::SCALING_GROUP) == Some(group);
-    let beyond = before.pods().filter(of_group).filter(|pod| is_beyond(group, size, *pod));
-    let late = beyond.filter_map(|pod| {
-        let ends = |version: &Version<'_>| version.change == Change::Deleted || !is_live(version.pod());
-        let end = history.pods().find(|version| version.uid() == pod.uid() && ends(version));
-        let is_late = end.is_none_or(|end| end.at.duration_since(start) > patience(history));
-        is_late.then(|| {
-            let message = format!(
-                "Pod {} was not deleted at once when scaling group {group} was scaled in to {} replicas",
-                pod.name(),
-                describe(size)
-            );
-            violation(WRONG_REPLICA_DELETED, message).shown_by_object("before", pod.0)
-        })
-    });
-    none(late)?;
     // The operator may finish creations that are in progress while pods are being deleted.
     let mut known = BTreeSet::new();
     let again = history.pods().filter(|version| known.insert(version.uid()) && version.index > scaled);
@@ -280,7 +265,10 @@ pub fn highest_replicas_deleted_at_once(
 }
 
 fn size_at(history: &History, group: &str, index: usize) -> Option<usize> {
-    let live = history.before(index);
+    size_of(&history.before(index), group)
+}
+
+fn size_of(live: &Live, group: &str) -> Option<usize> {
     live.get("PodCliqueScalingGroup", group).and_then(|found| count(&found["spec"]["replicas"]))
 }
 
