@@ -4,7 +4,7 @@
 use super::{rolling_rules, until_first_new_pod};
 use crate::prelude::*;
 
-marks! { REPLACED = "the update with lost pods has ended"; }
+marks! { UPDATED = "the update with lost pods has ended"; }
 
 const SET: &str = "pods-lost";
 const FIRST: &str = "pods-lost-0-worker";
@@ -21,13 +21,24 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         return Ok(());
     }
     until_first_new_pod(test, UPD_02, FIRST, "2").await?;
+    let mut former = Vec::new();
     for clique in LOSING {
-        if let Some(lost) = test.pods_of(clique).first() {
+        let pods = test.pods_of(clique);
+        if let Some(lost) = pods.first() {
             test.force_delete_pod(lost).await?;
         }
+        former.push(pods);
     }
-    test.until_updated(SET, UPD_15).await?;
-    test.mark(REPLACED, Value::Null);
+    let replaced = Awaited::demanded_by(UPD_15, "a replacement of each lost pod");
+    test.until(replaced, limits::SCHEDULING, |live| {
+        LOSING.iter().zip(&former).all(|(clique, former)| {
+            let pods: Vec<_> = pods_of(live, clique).map(|pod| pod.name()).collect();
+            pods.len() >= former.len() && pods.iter().any(|pod| former.iter().all(|old| old != pod))
+        })
+    })
+    .await?;
+    test.until_updated(SET, UPD_02).await?;
+    test.mark(UPDATED, Value::Null);
     Ok(())
 }
 
@@ -35,15 +46,14 @@ fn check(history: &History) -> Vec<Finding> {
     let lost = finding(UPD_15, || {
         updates::are_admitted(history)?;
         all([
-            updates::updater_deletes_only_old(history, SET),
-            updates::no_excess_pods_created(history, SET),
+            updates::replacements_are_kept(history, SET),
+            updates::no_excess_pods_created(history, SET, &LOSING),
+            history.reached(UPDATED).map(drop),
         ])?;
-        history.reached(SharedMark::PodLost)?;
-        history.at(REPLACED, |replaced| updates::is_complete(history, replaced, SET))?;
         match history.marks(SharedMark::PodLost).count() {
             lost if lost == LOSING.len() => Ok(()),
             lost => Err(Broken::NotReached(format!("{lost} of {} pods were lost", LOSING.len()))),
         }
     });
-    rolling_rules(history, SET, REPLACED).into_iter().chain([lost]).collect()
+    rolling_rules(history, SET, UPDATED).into_iter().chain([lost]).collect()
 }

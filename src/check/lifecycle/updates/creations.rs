@@ -11,7 +11,7 @@ use conformance_history::{Change, History, Pod, Version, count, list};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::deletions::{Deletion, deletions};
+use super::deletions::{Deletion, NEW_DELETED, deletions};
 use crate::{Shown, none, patience, violation};
 
 const OLD_CREATED: Code = Code::new("created-from-old-template");
@@ -64,6 +64,21 @@ fn replacements<'a>(history: &'a History, set: &str) -> Vec<Replacement<'a>> {
         }));
     });
     found
+}
+
+/// Requires that the updater keeps replacements of lost pods that are already new (UPD-15).
+pub fn replacements_are_kept(history: &History, set: &str) -> Ruling {
+    let replacements = replacements(history, set);
+    let created: BTreeSet<_> = replacements.iter().map(|replacement| replacement.created.uid()).collect();
+    let again = deletions(history, set).into_iter().filter(|deletion| created.contains(deletion.pod.uid()));
+    none(again.filter_map(|deletion| {
+        let (_, _, is_old) = deletion.state.unit(deletion.pod);
+        let message = format!(
+            "Pod {} replaced a lost pod with the current template, and was deleted",
+            deletion.pod.name()
+        );
+        (!is_old).then(|| violation(NEW_DELETED, message).shown_by("deleted", deletion.at))
+    }))
 }
 
 /// Requires that a pod lost before its replica's update step is restored from the old template.
@@ -177,7 +192,8 @@ pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling
     }))
 }
 
-pub fn no_excess_pods_created(history: &History, set: &str) -> Ruling {
+/// Requires that no pod is created when one of these PodCliques already has as many pods as requested (UPD-15).
+pub fn no_excess_pods_created(history: &History, set: &str, cliques: &[&str]) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut sizes: BTreeMap<&str, Vec<(Timestamp, usize)>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -191,6 +207,9 @@ pub fn no_excess_pods_created(history: &History, set: &str) -> Ruling {
             return;
         }
         let clique = version.pod().pod_clique().unwrap_or_default();
+        if !cliques.contains(&clique) {
+            return;
+        }
         let existing = state.pods_of(clique).len() + 1;
         let size = sizes.get(clique).and_then(|sizes| largest(sizes, version.at, patience(history)));
         if let Some(size) = size.filter(|size| existing > *size) {

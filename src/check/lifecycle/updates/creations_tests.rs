@@ -77,12 +77,31 @@ fn pods_added_during_an_update_are_new() {
 }
 
 #[test]
+fn a_new_replacement_of_a_lost_pod_is_not_replaced_again() {
+    let lost = |revision: &str| {
+        let marked = changed().mark(SharedMark::PodLost, json!({"name": "0a0"}));
+        deleted(marked, "0a0").added(pod("0a0-new", revision, true))
+    };
+    let check = |story: Story| replacements_are_kept(&story.end(), "w");
+    assert_eq!(check(lost("2")), Ok(()));
+    assert_eq!(check(lost("1").deleted(pod("0a0-new", "1", true))), Ok(()), "the pod was old");
+    let again = check(lost("2").deleted(pod("0a0-new", "2", true)));
+    assert!(message(again).contains("Pod 0a0-new replaced a lost pod with the current template"));
+    let other = replaced(lost("2"), "0a1").deleted(pod("0a1-new", "2", true));
+    assert_eq!(check(other), Ok(()), "the harness did not delete its predecessor");
+}
+
+#[test]
 fn a_clique_never_has_more_pods_than_requested() {
     let story = || Story::flat().added(pcs(1, "1", Value::Null)).added(clique(0, Value::Null));
     let two = || story().added(pod("0a0", "1", true)).added(pod("0a1", "1", true));
-    assert_eq!(no_excess_pods_created(&two().end(), "w"), Ok(()));
+    assert_eq!(no_excess_pods_created(&two().end(), "w", &["w-0-a"]), Ok(()));
     let three = two().added(pod("0a1-new", "1", true)).end();
-    assert!(message(no_excess_pods_created(&three, "w")).contains("PodClique w-0-a had 3 pods when Pod"));
+    assert_eq!(no_excess_pods_created(&three, "w", &["w-0-b"]), Ok(()), "it lost no pods");
+    assert!(
+        message(no_excess_pods_created(&three, "w", &["w-0-a"]))
+            .contains("PodClique w-0-a had 3 pods when Pod")
+    );
 }
 
 #[test]
@@ -97,9 +116,15 @@ fn a_pod_created_right_after_a_scale_in_is_allowed() {
             Story::flat().added(pcs(1, "1", Value::Null)).added(sized(2)).added(pod("0a0", "1", true));
         story.modified(sized(1))
     };
-    assert_eq!(no_excess_pods_created(&scaled_in().added(pod("0a1", "1", true)).end(), "w"), Ok(()));
+    assert_eq!(
+        no_excess_pods_created(&scaled_in().added(pod("0a1", "1", true)).end(), "w", &["w-0-a"]),
+        Ok(())
+    );
     let late = scaled_in().later(6).added(pod("0a1", "1", true)).end();
-    assert!(message(no_excess_pods_created(&late, "w")).contains("PodClique w-0-a had 2 pods when Pod"));
+    assert!(
+        message(no_excess_pods_created(&late, "w", &["w-0-a"]))
+            .contains("PodClique w-0-a had 2 pods when Pod")
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use conformance_history::{Change, History, Pod, Version};
 
 use crate::{Shown, none, violation};
 
-const NEW_DELETED: Code = Code::new("new-pod-deleted");
+pub(super) const NEW_DELETED: Code = Code::new("new-pod-deleted");
 const DELETED_WITHOUT_UPDATE: Code = Code::new("deleted-without-update");
 
 pub(super) struct Deletion<'a> {

@@ -11,7 +11,7 @@ mod steps;
 
 pub use self::creations::{
     all_of_revision, created_pods_are_new, created_pods_are_new_or_restored, no_excess_pods_created,
-    pods_created_since_are_new, restored_from_old_template,
+    pods_created_since_are_new, replacements_are_kept, restored_from_old_template,
 };
 pub use self::deletions::{
     updater_deletes_none, updater_deletes_none_on_delete, updater_deletes_only_old,
