@@ -203,23 +203,45 @@ pub fn hard_gang(gang: &Gang) -> Unit {
     Unit { gang: gang.name.clone(), minimums }
 }
 
-/// Requires that a pod created after `since` replaces the lost pod, and is bound at the end (AON-11).
+/// Requires that a pod created after `since` replaces the lost pod, and is bound at the end. It must have the
+/// index of the lost pod, which distinguishes the replacements of several pods.
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
+    succeeded(history, since, lost, &[names::POD_GANG, names::POD_CLIQUE, names::POD_INDEX], true)
+}
+
+/// Like [`replaced`], with any index (AON-11).
+pub fn replaced_in_gang(history: &History, since: usize, lost: &str) -> Ruling {
+    succeeded(history, since, lost, &[names::POD_GANG, names::POD_CLIQUE], true)
+}
+
+/// Like [`replaced_in_gang`], bound or not (UPD-22).
+pub fn rejoined(history: &History, since: usize, lost: &str) -> Ruling {
+    succeeded(history, since, lost, &[names::POD_GANG, names::POD_CLIQUE], false)
+}
+
+fn succeeded(
+    history: &History,
+    since: usize,
+    lost: &str,
+    same_labels: &[&str],
+    must_be_bound: bool,
+) -> Ruling {
     let before = history.before(since);
     let Some(lost) = before.get("Pod", lost).map(Pod) else {
         return Err(Broken::NotReached(format!("Pod {lost} did not exist before the loss")));
     };
     let expectations = schedulers::of(history.header.target);
     let place = |pod: Pod<'_>| {
-        let labels = [names::POD_GANG, names::POD_CLIQUE, names::POD_INDEX]
-            .map(|key| pod.label(key).map(str::to_owned));
+        let labels: Vec<_> = same_labels.iter().map(|key| pod.label(key).map(str::to_owned)).collect();
         (labels, expectations.named_by(pod).map(str::to_owned))
     };
     let is_new = |pod: &Pod<'_>| before.pods().all(|other| other.uid() != pod.uid());
     let end = history.end();
-    let successor = end.pods().filter(is_new).find(|pod| place(*pod) == place(lost));
-    let found = match successor {
-        Some(pod) if pod.node().is_some() => return Ok(()),
+    let successors: Vec<_> = end.pods().filter(is_new).filter(|pod| place(*pod) == place(lost)).collect();
+    if successors.iter().any(|pod| !must_be_bound || pod.node().is_some()) {
+        return Ok(());
+    }
+    let found = match successors.first() {
         Some(pod) => violation(
             REPLACEMENT_UNBOUND,
             format!("Pod {} replaces Pod {} but is not bound", pod.name(), lost.name()),

@@ -206,7 +206,22 @@ fn a_replacement_is_in_the_gang_of_the_lost_pod() {
     );
     let mut other_group = pod("b1", "b", Some("n"));
     other_group["spec"]["schedulingGroup"]["podGroupName"] = "another".into();
-    assert!(check(lost().added(other_group)).is_err());
+    assert!(check(lost().added(other_group.clone())).is_err());
+    let mut other_index = pod("b1", "b", None);
+    other_index["metadata"]["labels"][names::POD_INDEX] = "7".into();
+    let with_other_index = || lost().added(other_index.clone());
+    insta::assert_snapshot!(message(check(with_other_index())), @"Pod b0 was not replaced in its gang");
+    let at_mark = |story: Story, check: fn(&History, usize, &str) -> Ruling| {
+        let history = story.end();
+        let (mark, _) = history.reached(LOST).expect("marked");
+        check(&history, mark, "b0")
+    };
+    insta::assert_snapshot!(
+        message(at_mark(with_other_index(), replaced_in_gang)),
+        @"Pod b1 replaces Pod b0 but is not bound"
+    );
+    assert_eq!(at_mark(with_other_index(), rejoined), Ok(()));
+    assert!(at_mark(lost().added(other_group), rejoined).is_err());
     assert!(is_not_reached(&replaced(&bound(&[]).end(), 0, "b0")));
 }
 

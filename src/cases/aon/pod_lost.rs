@@ -53,7 +53,7 @@ async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<()
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(AON_11, || {
-            after_losses(history, |mark| !is_failure(mark), binding::replaced)?;
+            after_losses(history, |mark| !is_failure(mark), binding::replaced_in_gang)?;
             let failed = history.marks(SharedMark::PodLost).find(|(_, mark)| is_failure(mark));
             let end = failed.map_or(history.entries.len(), |(index, _)| index);
             binding::whole(&history.before(end), &history.units("steady")?)
@@ -67,7 +67,7 @@ fn check(history: &History) -> Vec<Finding> {
             let failed = history.marks(SharedMark::PodLost).find(|(_, mark)| is_failure(mark));
             let Some((since, mark)) = failed else { return Err(Broken::NotReached("no pod failed".into())) };
             history.at(FAILED_REPLACED, |until| {
-                binding::replaced(&history.upto(until), since, text(&mark.detail["name"]))
+                binding::replaced_in_gang(&history.upto(until), since, text(&mark.detail["name"]))
             })
         }),
     ]

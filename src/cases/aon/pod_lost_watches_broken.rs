@@ -39,8 +39,9 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_11, || {
         let (lost, mark) = history.reached(SharedMark::PodLost)?;
         history.reached(BROKEN_OFF)?;
-        history
-            .at(REPLACED, |place| binding::replaced(&history.upto(place), lost, text(&mark.detail["name"])))
+        history.at(REPLACED, |place| {
+            binding::replaced_in_gang(&history.upto(place), lost, text(&mark.detail["name"]))
+        })
     })]
 }
 

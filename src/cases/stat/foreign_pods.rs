@@ -120,7 +120,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(AON_11, || {
             let (lost, mark) = history.reached(SharedMark::PodLost)?;
             history.at(REPLACED, |place| {
-                binding::replaced(&history.upto(place), lost, text(&mark.detail["name"]))
+                binding::replaced_in_gang(&history.upto(place), lost, text(&mark.detail["name"]))
             })
         }),
         finding(GANG_20, || {
