@@ -40,27 +40,33 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let pods = test.pods_of(CLIQUE);
     let mut pods = pods.iter();
     let deleted = pods.next().map_or("", String::as_str);
-    lose_until_replaced(test, Disruption::WithGrace, deleted).await?;
+    lose_until_replaced(test, Disruption::WithGrace, deleted, UPD_22).await?;
     test.mark(BACK, json!({"name": deleted}));
-    lose_until_replaced(test, Disruption::Evicted, pods.next().map_or("", String::as_str)).await?;
+    let evicted = pods.next().map_or("", String::as_str);
+    lose_until_replaced(test, Disruption::Evicted, evicted, AON_11).await?;
     test.scale("PodClique", CLIQUE, 4).await?;
-    until_ready(test, 4, UPD_34).await?;
+    until_ready(test, 4, AUTO_03).await?;
     test.until_ready_replicas(CLIQUE, 4).await?;
     test.mark(GROWN, Value::Null);
 
     test.scale("PodClique", CLIQUE, 3).await?;
-    until_ready(test, 3, UPD_23).await?;
+    until_ready(test, 3, GANG_25).await?;
     let counted = Awaited::demanded_by(UPD_37, format!("the new pods of PodClique {CLIQUE} counted"));
     test.until(counted, limits::REACTION, |live| updates::counts_new_pods(live, CLIQUE).is_ok()).await?;
     test.mark(SHRUNK, Value::Null);
     Ok(())
 }
 
-async fn lose_until_replaced(test: &TestContext, by: Disruption, pod: &str) -> Result<(), Stop> {
+async fn lose_until_replaced(
+    test: &TestContext,
+    by: Disruption,
+    pod: &str,
+    clause: &'static str,
+) -> Result<(), Stop> {
     test.disrupt_pod(by, pod).await?;
-    let back = Awaited::demanded_by(UPD_22, format!("Pod {pod} replaced"));
+    let back = Awaited::demanded_by(clause, format!("Pod {pod} replaced"));
     test.until(back, limits::SCHEDULING, |live| {
-        live.get("Pod", pod).is_none() && live.bound_pods_of_set(SET) == 3
+        live.get("Pod", pod).is_none() && pods_of(live, CLIQUE).count() == 3
     })
     .await
 }
@@ -99,14 +105,14 @@ fn check(history: &History) -> Vec<Finding> {
             let name = mark.detail["name"].as_str().unwrap_or_default();
             history.at(BACK, |place| {
                 let part = history.upto(place);
-                binding::replaced(&part, lost, name)?;
+                binding::rejoined(&part, lost, name)?;
                 binding::others_untouched(&part, lost, &[name])
             })
         }),
         finding(UPD_23, || {
             updates::are_admitted(history)?;
             history.reached(GROWN)?;
-            history.at(SHRUNK, |shrunk| scaled::deletion_order_followed(&history.upto(shrunk), CLIQUE))
+            history.at(SHRUNK, |shrunk| scaled::old_deleted_before_new(&history.upto(shrunk), CLIQUE))
         }),
         finding(UPD_34, || {
             updates::are_admitted(history)?;

@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
@@ -129,14 +130,43 @@ pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: us
 type DeletionRank = (bool, bool, bool, Reverse<String>);
 
 fn deletion_rank(live: &Live, clique: &str, pod: Pod<'_>) -> DeletionRank {
-    let is_current = live.get("PodClique", clique).is_some_and(|found| has_revision_of(pod, found));
     let created = text(&pod.0["metadata"]["creationTimestamp"]).to_owned();
-    (is_bound(pod), is_ready(pod), is_current, Reverse(created))
+    (is_bound(pod), is_ready(pod), is_current(live, clique, pod), Reverse(created))
+}
+
+fn is_current(live: &Live, clique: &str, pod: Pod<'_>) -> bool {
+    live.get("PodClique", clique).is_some_and(|found| has_revision_of(pod, found))
 }
 
 /// Requires that a scale-in deletes pods in the right order. Members of the hard gang stay as long as surplus
 /// pods remain. Returns `NotReached` if the PodClique was never scaled in.
 pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
+    let is_member = |pod: Pod<'_>| is_member(history, pod);
+    none_deleted_before(history, clique, |before, deleted, kept| {
+        let has_surplus = live_pods_of(before, clique).any(|pod| !is_member(pod));
+        let is_surplus_first = !is_member(kept) && is_member(deleted);
+        let is_first = deletion_rank(before, clique, kept) < deletion_rank(before, clique, deleted);
+        is_surplus_first || is_first && !(has_surplus && is_member(kept))
+    })
+}
+
+/// Requires that a scale-in deletes a pod of an old template before one of the new template that is otherwise
+/// equal, regardless of their age (UPD-23). Returns `NotReached` if the PodClique was never scaled in.
+pub fn old_deleted_before_new(history: &History, clique: &str) -> Ruling {
+    none_deleted_before(history, clique, |before, deleted, kept| {
+        let others = |pod: Pod<'_>| (is_member(history, pod), is_bound(pod), is_ready(pod));
+        let is_new = |pod: Pod<'_>| is_current(before, clique, pod);
+        others(deleted) == others(kept) && is_new(deleted) && !is_new(kept)
+    })
+}
+
+/// Requires that no scale-in deletes a pod while it keeps one that should be deleted first. `is_wrong` gets the
+/// state before the scale-in, the deleted pod and the other one.
+fn none_deleted_before(
+    history: &History,
+    clique: &str,
+    is_wrong: impl Fn(&Live, Pod<'_>, Pod<'_>) -> bool,
+) -> Ruling {
     let scalings: Vec<_> = history
         .marks(SharedMark::Scaled)
         .filter(|(_, mark)| mark.detail["name"] == clique)
@@ -152,7 +182,7 @@ pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
         }
         times += 1;
         let until = scalings.get(number + 1).map_or(history.entries.len(), |(next, _)| *next);
-        violations.extend(wrong_deletions(history, &before, clique, *scaled, until));
+        violations.extend(wrong_deletions(history, &before, clique, *scaled..until, &is_wrong));
     }
     none(violations)?;
     match times {
@@ -161,34 +191,33 @@ pub fn deletion_order_followed(history: &History, clique: &str) -> Ruling {
     }
 }
 
-/// Returns violations for pods deleted out of order. `before` is the state before the entry `scaled`.
+fn is_member(history: &History, pod: Pod<'_>) -> bool {
+    schedulers::of(history.header.target).named_by(pod).is_some()
+}
+
+fn live_pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<'a>> {
+    live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && is_live(*pod))
+}
+
+/// Returns violations for pods deleted out of order by a scale-in. `before` is the state before it.
 fn wrong_deletions(
     history: &History,
     before: &Live,
     clique: &str,
-    scaled: usize,
-    until: usize,
+    scaling: Range<usize>,
+    is_wrong: &impl Fn(&Live, Pod<'_>, Pod<'_>) -> bool,
 ) -> Vec<crate::Violation> {
-    let expectations = schedulers::of(history.header.target);
-    let pods: Vec<Pod<'_>> =
-        before.pods().filter(|pod| pod.pod_clique() == Some(clique) && is_live(*pod)).collect();
-    let is_member = |pod: &Pod<'_>| expectations.named_by(*pod).is_some();
-    let (members, surplus): (Vec<_>, Vec<_>) = pods.iter().copied().partition(is_member);
-    let candidates = if surplus.is_empty() { members } else { surplus };
+    let pods: Vec<Pod<'_>> = live_pods_of(before, clique).collect();
     let ends: BTreeMap<&str, Version<'_>> = history
         .pods()
-        .filter(|version| (scaled..until).contains(&version.index))
+        .filter(|version| scaling.contains(&version.index))
         .filter(|version| version.change == Change::Deleted || version.pod().is_terminating())
         .map(|version| (version.uid(), version))
         .collect();
-    let stays: Vec<_> = candidates.iter().filter(|pod| !ends.contains_key(pod.uid())).collect();
+    let stays: Vec<_> = pods.iter().filter(|pod| !ends.contains_key(pod.uid())).collect();
     let deleted = pods.iter().filter_map(|pod| Some((pod, ends.get(pod.uid())?)));
     let wrong = deleted.filter_map(|(pod, end)| {
-        let of_pod = deletion_rank(before, clique, *pod);
-        let less = stays.iter().find(|other| {
-            let is_member_before_surplus = is_member(pod) && !is_member(other);
-            is_member_before_surplus || deletion_rank(before, clique, ***other) < of_pod
-        })?;
+        let less = stays.iter().find(|other| is_wrong(before, *pod, ***other))?;
         let message = format!(
             "Pod {} was deleted when PodClique {clique} was scaled in, want Pod {} deleted first",
             pod.name(),

@@ -95,14 +95,14 @@ fn scaling_below_the_minimum_must_be_refused_or_reported() {
     assert!(message(below(422, 2, "False", &["p"])).contains("Pod p was deleted"), "nothing was scaled");
 }
 
-fn scaled_in(pods: &[(&str, &str, u32)], deleted: &[&str]) -> Ruling {
+fn scaled_in(pods: &[(&str, &str, u32)], deleted: &[&str]) -> History {
     let pods_created = || pods.iter().map(|(name, state, second)| pod(name, state, *second));
     let left = pods.len() - deleted.len();
     let scaled = json!({"kind": "PodClique", "name": "w-0-a", "replicas": left});
     let story =
         Story::flat().added(clique(pods.len())).all_added(pods_created()).mark(SharedMark::Scaled, scaled);
     let ends = pods_created().filter(|pod| deleted.iter().any(|name| pod["metadata"]["name"] == *name));
-    deletion_order_followed(&ends.fold(story, Story::deleted).end(), "w-0-a")
+    ends.fold(story, Story::deleted).end()
 }
 
 #[rstest]
@@ -121,7 +121,22 @@ fn a_deletion_out_of_order_is_a_violation(
     #[case] deleted: &[&str],
     #[case] fine: bool,
 ) {
-    let ruling = scaled_in(pods, deleted);
+    let ruling = deletion_order_followed(&scaled_in(pods, deleted), "w-0-a");
+    assert_eq!(ruling.is_ok(), fine, "{ruling:?}");
+}
+
+#[rstest]
+#[case::old_first(&[("a", "bro", 1), ("b", "br", 0)], &["a"], true)]
+#[case::new_first(&[("a", "bro", 0), ("b", "br", 1)], &["b"], false)]
+#[case::new_and_not_ready(&[("a", "bro", 0), ("b", "b", 1)], &["b"], true)]
+#[case::ready_first(&[("a", "br", 0), ("b", "b", 1)], &["a"], true)]
+#[case::oldest_first(&[("a", "br", 0), ("b", "br", 1)], &["a"], true)]
+fn only_a_new_pod_deleted_before_an_equal_old_one_violates_upd_23(
+    #[case] pods: &[(&str, &str, u32)],
+    #[case] deleted: &[&str],
+    #[case] fine: bool,
+) {
+    let ruling = old_deleted_before_new(&scaled_in(pods, deleted), "w-0-a");
     assert_eq!(ruling.is_ok(), fine, "{ruling:?}");
 }
 
