@@ -69,7 +69,8 @@ pub fn status_names_the_replica(history: &History, set: &str) -> Ruling {
     }))
 }
 
-/// Requires that the lowest old replica is updated first, unless one is down or was already being updated.
+/// Requires that the update of the lowest old replica starts first, unless one is down or was already being
+/// updated (UPD-28). Whether it has ended is UPD-03.
 pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     none(deletions(history, set).into_iter().filter_map(|deletion| {
@@ -80,14 +81,17 @@ pub fn lowest_is_updated_first(history: &History, set: &str) -> Ruling {
         if !touched.insert((state.update, own)) || is_continued || is_down {
             return None;
         }
-        let mut lower = replicas.iter().filter(|other| other.index < own);
-        let (index, lack) = lower.find_map(|other| {
-            let cliques = state.cliques(other);
-            cliques.iter().find_map(|clique| state.lacks(clique)).map(|lack| (other.index, lack))
-        })?;
-        let name = deletion.pod.name();
+        let is_untouched = |other: &&SetReplica| !touched.contains(&(state.update, other.index));
+        let lower = replicas.iter().filter(|other| other.index < own).filter(is_untouched);
+        let cliques =
+            lower.flat_map(|other| state.cliques(other).into_iter().map(move |clique| (other.index, clique)));
+        let mut pods = cliques
+            .flat_map(|(index, clique)| state.pods_of(&clique.name).into_iter().map(move |pod| (index, pod)));
+        let (index, old) = pods.find(|(_, pod)| state.is_old(*pod))?;
         let message = format!(
-            "Pod {name} was deleted before the update of the lower replica {index} was complete: {lack}"
+            "Pod {} was deleted before Pod {}, which has an old template, in the lower replica {index}",
+            deletion.pod.name(),
+            old.name()
         );
         Some(violation(HIGHER_BEFORE_LOWER, message).shown_by("deleted", deletion.at))
     }))

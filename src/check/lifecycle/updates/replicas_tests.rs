@@ -22,10 +22,7 @@ fn replicas_are_updated_one_after_the_other() {
     assert_eq!(lowest_is_updated_first(&in_order, "w"), Ok(()));
     let early = replaced(with_changed_template(1), "1a0").end();
     let higher = message(lowest_is_updated_first(&early, "w"));
-    assert!(
-        higher.contains("before the update of the lower replica 0 was complete: Pod 0a0 has an old template"),
-        "{higher}"
-    );
+    assert!(higher.contains("before Pod 0a0, which has an old template, in the lower replica 0"), "{higher}");
     assert_eq!(one_replica_at_a_time(&early, "w"), Ok(()), "the order does not matter");
     assert_eq!(status_names_the_replica(&early, "w"), Ok(()));
     let unnamed = replaced(with_changed_template(1), "0a0").end();
@@ -33,6 +30,7 @@ fn replicas_are_updated_one_after_the_other() {
     assert_eq!(one_replica_at_a_time(&unnamed, "w"), Ok(()), "the status does not matter");
     let both =
         replaced(replaced(with_changed_template(0), "0a0").modified(of_both("2", updating(1))), "1a0").end();
+    assert_eq!(lowest_is_updated_first(&both, "w"), Ok(()), "the update of the lower replica has started");
     assert!(
         message(one_replica_at_a_time(&both, "w"))
             .contains("replica 0 was not complete: Pod 0a1 has an old template")
