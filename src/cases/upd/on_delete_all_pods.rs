@@ -37,7 +37,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for pod in test.pods_of(CLIQUE) {
         test.force_delete_pod(&pod).await?;
     }
-    let created = Awaited::demanded_by(UPD_36, "all three pods created again and released");
+    let created = Awaited::demanded_by(AON_11, "all three pods created again and released");
     test.until(created, SCHEDULING, |live| {
         let pods = pods_of(live, CLIQUE);
         pods.filter(|pod| !old.contains(pod.uid()) && pod.gates().is_empty()).count() == 3

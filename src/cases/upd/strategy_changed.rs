@@ -33,8 +33,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     until_ended(test, SET, UPD_35).await?;
     set_strategy(test, "RollingRecreate").await?;
-    test.until_updated(SET, UPD_24).await?;
+    let rolled = Awaited::demanded_by(UPD_24, "every pod of revision 2");
+    test.until(rolled, limits::SCHEDULING, |live| updates::pods_are_complete(live, SET).is_ok()).await?;
     test.mark(ROLLED, Value::Null);
+    test.until_updated(SET, UPD_02).await?;
 
     test.revise(SET, "3").await?;
     until_first_new_pod(test, UPD_24, CLIQUE, "3").await?;
@@ -63,7 +65,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(UPD_24, || {
             updates::are_admitted(history)?;
-            history.at(ROLLED, |rolled| updates::is_complete(history, rolled, SET))?;
+            history.reached(ROLLED)?;
             // After this mark, gang termination deletes the pods, not the update.
             let halted = history.marks(HALTED).next().map_or(history.entries.len(), |(place, _)| place);
             updates::updater_deletes_none_on_delete(&history.upto(halted), SET)?;

@@ -62,8 +62,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         if !changed.await? {
             return Ok(());
         }
-        test.until_updated(CONTROL, UPD_01).await?;
+        let replaced = Awaited::demanded_by(UPD_01, "every pod of the control PodCliqueSet new");
+        test.until(replaced, limits::SCHEDULING, |live| updates::pods_are_complete(live, CONTROL).is_ok())
+            .await?;
         test.mark(UPDATED, json!({"field": field}));
+        test.until_updated(CONTROL, UPD_02).await?;
     }
     Ok(())
 }
@@ -110,7 +113,7 @@ fn check(history: &History) -> Vec<Finding> {
                 updates::updater_deletes_none(history, SET),
                 updates::updater_deletes_only_old(history, CONTROL),
             ])?;
-            // Once the control's first update has ended, the operator has had time for the earlier changes.
+            // Once the control's first update has replaced the pods, the operator has had time for the earlier changes.
             history.reached(UPDATED).map(drop)
         }),
     ]
