@@ -28,13 +28,13 @@ pub(crate) fn is_its_gang(history: &History, name: &str) -> Ruling {
     }
 }
 
-/// KAI's podgrouper created exactly one PodGroup for a TrainJob: a tree of its replicated Jobs. Each pod
-/// names this PodGroup when it is bound (TRN-02).
+/// KAI's podgrouper created exactly one PodGroup for a TrainJob, with a subgroup for each replicated Job. Each
+/// pod names this PodGroup when it is bound (TRN-02).
 pub(crate) fn is_one_tree(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
-    let job_set =
-        end.get("JobSet", name).ok_or_else(|| Broken::NotReached(format!("JobSet {name} does not exist")))?;
-    let expected = format!("pg-{name}-{}", text(&job_set["metadata"]["uid"]));
+    if end.get("JobSet", name).is_none() {
+        return Err(Broken::NotReached(format!("JobSet {name} does not exist")));
+    }
     let found: Vec<_> =
         pod_groups(history, &end).filter(|group| is_owned_by(group, "JobSet", name)).collect();
     let [group] = found.as_slice() else {
@@ -46,50 +46,30 @@ pub(crate) fn is_one_tree(history: &History, name: &str) -> Ruling {
         );
         return Err(violation(WRONG_NUMBER_OF_PODGROUPS, message).into());
     };
-    let mut faults = Vec::new();
-    let mut differs = |field: String, found: &Value, wanted: Value| {
-        if *found != wanted {
-            faults.push(format!("{field} is {found}, want {wanted}"));
-        }
-    };
-    differs("name".into(), &group["metadata"]["name"], expected.as_str().into());
-    let spec = &group["spec"];
-    differs("minSubGroup".into(), &spec["minSubGroup"], wanted.jobs.len().into());
-    let sub_groups = list(&spec["subGroups"]);
-    let sub_group =
-        |name: &str| sub_groups.iter().find(|group| group["name"] == name).unwrap_or(&Value::Null);
-    for job in &wanted.jobs {
-        differs(
-            format!("minSubGroup of {}", job.name),
-            &sub_group(&job.name)["minSubGroup"],
-            job.replicas.into(),
-        );
-        for replica in 0..job.replicas {
-            let leaf = format!("{}-replica-{replica}", job.name);
-            differs(format!("minMember of {leaf}"), &sub_group(&leaf)["minMember"], job.parallelism.into());
-        }
-    }
-    let mut violations = Vec::new();
-    if !faults.is_empty() {
-        let message = format!("PodGroup {expected}: {}", faults.join(", "));
-        violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
-    }
-    let unnamed = bindings(history).filter(|version| version.pod().label(JOB_SET) == Some(name));
-    let unnamed = unnamed
-        .filter(|version| version.object["metadata"]["annotations"]["pod-group-name"] != expected.as_str());
-    violations.extend(unnamed.map(|version| {
+    let sub_groups = list(&group["spec"]["subGroups"]);
+    let has_sub_group = |name: &str| sub_groups.iter().any(|found| found["name"] == name);
+    let without = wanted.jobs.iter().filter(|job| !has_sub_group(&job.name)).map(|job| {
+        let pod_group = text(&group["metadata"]["name"]);
+        let message = format!("PodGroup {pod_group} has no subgroup for replicated Job {}", job.name);
+        violation(WRONG_PODGROUP, message).shown_by_object("at the end", group)
+    });
+    let of_train_job = bindings(history).filter(|version| version.pod().label(JOB_SET) == Some(name));
+    let unnamed = of_train_job.filter(|version| {
+        version.object["metadata"]["annotations"]["pod-group-name"] != group["metadata"]["name"]
+    });
+    none(without.chain(unnamed.map(|version| {
         let message = format!("Pod {} was bound before it named its PodGroup", version.name());
         violation(NO_MEMBER, message).shown_by("bound", version)
-    }));
-    none(violations)
+    })))
 }
 
 /// The trainer created the PodGroup of a TrainJob for its scheduler, and every pod joins it (TRN-14).
 pub(crate) fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
-    let found: Vec<_> = pod_groups(history, &end).filter(|group| group["metadata"]["name"] == name).collect();
+    let found: Vec<_> =
+        pod_groups(history, &end).filter(|group| is_owned_by(group, "TrainJob", name)).collect();
     let [group] = found.as_slice() else {
-        let message = format!("TrainJob {name} has {} PodGroups of its name, want 1", found.len());
+        let message = format!("TrainJob {name} owns {} PodGroups, want 1", found.len());
         return Err(violation(WRONG_NUMBER_OF_PODGROUPS, message).into());
     };
     let owner = controller(group).map(|owner| (text(&owner["kind"]), text(&owner["name"])));
@@ -115,15 +95,18 @@ pub(crate) fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     .flatten()
     .collect();
     let mut violations = Vec::new();
+    let group_name = text(&group["metadata"]["name"]);
     if !faults.is_empty() {
-        let message = format!("PodGroup {name}: {}", faults.join(", "));
+        let message = format!("PodGroup {group_name}: {}", faults.join(", "));
         violations.push(violation(WRONG_PODGROUP, message).shown_by_object("at the end", group));
     }
     let target = history.header.target;
-    violations.extend(pods_of(&end, name).filter(|pod| joined(target, *pod) != Some(name)).map(|pod| {
-        let message = format!("Pod {} does not join PodGroup {name}", pod.name());
-        violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
-    }));
+    violations.extend(pods_of(&end, name).filter(|pod| joined(target, *pod) != Some(group_name)).map(
+        |pod| {
+            let message = format!("Pod {} does not join PodGroup {group_name}", pod.name());
+            violation(NO_MEMBER, message).shown_by_object("at the end", pod.0)
+        },
+    ));
     none(violations)
 }
 

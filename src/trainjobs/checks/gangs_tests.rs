@@ -15,7 +15,7 @@ fn tree() -> Value {
 }
 
 #[test]
-fn kais_tree_has_a_leaf_per_job() {
+fn kais_tree_has_a_subgroup_per_job() {
     let with = |edit: fn(&mut Value, &mut Vec<Value>)| {
         let (mut group, mut all) = (tree(), pods(3).collect::<Vec<_>>());
         for pod in &mut all {
@@ -28,7 +28,7 @@ fn kais_tree_has_a_leaf_per_job() {
     assert!(with(|_, _| {}).is_ok());
     // KAI 0.15 creates a PodGroup without subgroups.
     assert_eq!(messages(with(|group, _| group["spec"] = json!({"minMember": 1}))).len(), 1);
-    assert_eq!(messages(with(|group, _| group["spec"]["subGroups"][1]["minMember"] = 1.into())).len(), 1);
+    assert_eq!(messages(with(|group, _| group["spec"]["subGroups"][0]["name"] = "other".into())).len(), 1);
     assert_eq!(
         messages(with(|group, _| group["metadata"]["ownerReferences"][0]["kind"] = "TrainJob".into())).len(),
         1
