@@ -19,5 +19,5 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    waits_until_it_fits(history, NAME)
+    waits_until_it_fits(history, NAME, TRN_03)
 }

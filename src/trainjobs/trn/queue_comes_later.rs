@@ -5,7 +5,7 @@ use super::waits_until_it_fits;
 use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A TrainJob waits until its queue exists and is then bound whole")
-    .clauses(&[TRN_03, TRN_18, TRN_19])
+    .clauses(&[TRN_27, TRN_18, TRN_19])
     .nodes(&[nodes(2).gpus(1)])
     .with_feature(Feature::QueueLabel);
 
@@ -21,5 +21,5 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    waits_until_it_fits(history, NAME)
+    waits_until_it_fits(history, NAME, TRN_27)
 }
