@@ -20,7 +20,6 @@ use crate::limits::{Limit, PACE};
 const DRY_RUN: &str = "?dryRun=All";
 /// Maximum number of retries of an update that the API server answers with 409 Conflict.
 const CONFLICTS: usize = 10;
-const STRICT: &str = "?fieldValidation=Strict";
 
 /// One target per backend, in the order of probing: External first, because it needs no running scheduler.
 fn backends() -> Vec<Target> {
@@ -64,11 +63,6 @@ impl TestContext {
     /// Like [`TestContext::attempt_creates`], but stores nothing.
     pub async fn attempt_dry_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
         self.send_creates(base, attempts, DRY_RUN).await
-    }
-
-    /// Like [`TestContext::attempt_creates`], but unknown fields are rejected, not dropped with a warning.
-    pub async fn attempt_strict_creates(&self, base: &Value, attempts: &[Attempt]) -> Result<(), Stop> {
-        self.send_creates(base, attempts, STRICT).await
     }
 
     pub async fn dry_run_create(&self, object: &Value) -> Result<Reply, Stop> {
