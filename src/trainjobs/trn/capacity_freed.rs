@@ -29,8 +29,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TRN_09, || {
-            history.reached(SharedMark::Deleted)?;
-            checks::never(history, &checks::units(history, WITHDRAWN)?, None)
+            let (deleted, _) = history.reached(SharedMark::Deleted)?;
+            let units = checks::units(history, WITHDRAWN)?;
+            precondition(TRN_03, checks::never(history, &units, Some(deleted)))?;
+            checks::never(history, &units, None)
         }),
         finding(TRN_03, || {
             let (passed, _) = history.reached(SharedMark::SchedulerPassed)?;

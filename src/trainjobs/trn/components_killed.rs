@@ -74,7 +74,6 @@ fn check(history: &History) -> Vec<Finding> {
     let history = &history.before_restore();
     vec![finding(TRN_16, || {
         history.reached(SharedMark::SchedulerPassed)?;
-        checks::whole_or_nothing(history)?;
         let (at, _) = history.reached(HALF_CREATED)?;
         if history.before(at).of("Job").filter(|job| checks::is_job_of(job, HALF)).count() != 1 {
             return Err(Broken::NotReached("the TrainJob never had exactly one of its two Jobs".into()));

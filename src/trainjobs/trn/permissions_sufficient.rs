@@ -13,18 +13,20 @@ const NAME: &str = "roles";
 marks! { FORBIDDEN = "forbidden"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let train_job = test.submit_train_job(NAME).await?;
-    let bound = test.until_bound_of(TRN_10, NAME, train_job.pods()).await;
-    if bound.is_ok() {
-        test.suspend(NAME, true).await?;
-        test.until_pods_of(TRN_10, NAME, 0).await?;
-        test.delete("TrainJob", NAME).await?;
-    }
+    let ended = create_suspend_and_delete(test).await;
     let forbidden = test.local()?.forbidden()?;
     let all: Vec<Value> =
         forbidden.into_iter().map(|one| json!({"user": one.user, "action": one.action})).collect();
     test.mark(FORBIDDEN, all.into());
-    bound
+    ended
+}
+
+async fn create_suspend_and_delete(test: &mut TestContext) -> Result<(), Stop> {
+    let train_job = test.submit_train_job(NAME).await?;
+    test.until_bound_of(TRN_18, NAME, train_job.pods()).await?;
+    test.suspend(NAME, true).await?;
+    test.until_pods_of(TRN_24, NAME, 0).await?;
+    test.delete("TrainJob", NAME).await
 }
 
 fn check(history: &History) -> Vec<Finding> {

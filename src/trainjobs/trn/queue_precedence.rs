@@ -24,7 +24,7 @@ marks! { CHANGED = "queues changed"; }
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for (name, _, _) in QUEUES {
         let train_job = test.submit_train_job(name).await?;
-        test.until_pods_of(TRN_06, name, train_job.pods()).await?;
+        test.until_pods_of(TRN_18, name, train_job.pods()).await?;
     }
     // After this pass, the component that creates PodGroups has seen the pods.
     test.scheduler_passes().await?;
@@ -46,15 +46,20 @@ fn check(history: &History) -> Vec<Finding> {
         finding(TRN_06, || queues_apply(&before_the_change()?)),
         finding(TRN_21, || {
             history.reached(SharedMark::PodLost)?;
-            precondition(TRN_06, queues_apply(&before_the_change()?))?;
-            queues_apply(history)
+            let (before, label) = (before_the_change()?, QUEUES[0].1);
+            precondition(TRN_06, queues_apply(&before))?;
+            precondition(TRN_01, checks::queue_is(&before, OWN, label))?;
+            all([checks::queue_is(history, OWN, label), queues_apply(history)])
         }),
     ]
 }
 
 fn queues_apply(history: &History) -> Ruling {
     all(QUEUES.into_iter().map(|(name, label, applied)| {
-        checks::queue_is(history, name, label)?;
+        // The queue of the first TrainJob is its own. The label of its pods is TRN-01.
+        if name != OWN {
+            checks::queue_is(history, name, label)?;
+        }
         checks::pod_group_is_in(history, name, applied)
     }))
 }

@@ -11,7 +11,7 @@ const NAME: &str = "half";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let train_job = test.submit_train_job(NAME).await?;
-    test.until_considered(TRN_04, NAME, train_job.pods()).await?;
+    test.until_considered(TRN_18, NAME, train_job.pods()).await?;
     test.scheduler_passes().await
 }
 
