@@ -9,7 +9,7 @@ use crate::prelude::*;
 const SET: &str = "two-cliques";
 
 pub(crate) const CASE: Case = case!("The minimum of two cliques is bound before any surplus pod")
-    .clauses(&[AON_05])
+    .clauses(&[AON_05, AON_22])
     .nodes(&[nodes(1).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)])
     .with_feature(Feature::AtomicPodGang);
 
@@ -21,11 +21,11 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(AON_05, || {
-        is_atomic(history.header.target)?;
-        surplus_last::check(history, SET, |live| {
-            binding::exactly(live, "two-cliques-0-left", 1)?;
-            binding::exactly(live, "two-cliques-0-right", 1)
-        })
-    })]
+    if let Err(why) = is_atomic(history.header.target) {
+        return [AON_05, AON_22].map(|clause| finding(clause, || Err(why.clone()))).into();
+    }
+    surplus_last::check(history, SET, |live| {
+        binding::exactly(live, "two-cliques-0-left", 1)?;
+        binding::exactly(live, "two-cliques-0-right", 1)
+    })
 }

@@ -12,11 +12,9 @@ pub(crate) const CASE: Case = Case::new(
     |test| Box::pin(surplus_last::drive(test, SET, 3, 5)),
     check,
 )
-.clauses(&[AON_05])
+.clauses(&[AON_05, AON_22])
 .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1), nodes(2).gpus(8).joining(2)]);
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(AON_05, || {
-        surplus_last::check(history, SET, |live| binding::exactly(live, "elastic-0-worker", 3))
-    })]
+    surplus_last::check(history, SET, |live| binding::exactly(live, "elastic-0-worker", 3))
 }
