@@ -36,9 +36,8 @@ fn check(history: &History) -> Vec<Finding> {
     let history = &history.before_restore();
     vec![finding(AON_18, || {
         let refused: Vec<_> = history.marks(REFUSED).collect();
-        for (place, mark) in &refused {
+        for (_, mark) in &refused {
             let set = mark.detail["set"].as_str().unwrap_or_default();
-            binding::others_untouched(history, *place, &[])?;
             binding::whole(&history.end(), &history.units(set)?)?;
         }
         if refused.len() == CODES.len() {

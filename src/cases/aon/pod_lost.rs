@@ -52,12 +52,7 @@ async fn failed_replaced(test: &TestContext, lost: &str, uid: &str) -> Result<()
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(AON_11, || {
-            after_losses(history, |mark| !is_failure(mark), binding::replaced_in_gang)?;
-            let failed = history.marks(SharedMark::PodLost).find(|(_, mark)| is_failure(mark));
-            let end = failed.map_or(history.entries.len(), |(index, _)| index);
-            binding::whole(&history.before(end), &history.units("steady")?)
-        }),
+        finding(AON_11, || after_losses(history, |mark| !is_failure(mark), binding::replaced_in_gang)),
         finding(AON_17, || {
             let untouched =
                 |part: &History, since, lost: &str| binding::others_untouched(part, since, &[lost]);

@@ -31,7 +31,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_03, || {
         let units = history.units("locked-in")?;
-        binding::never_until(history, &units, SharedMark::QueueClosed)?;
+        precondition(AON_02, binding::never_until(history, &units, SharedMark::QueueClosed))?;
         binding::whole(&history.end(), &units)
     })]
 }

@@ -41,11 +41,11 @@ pub(super) async fn restart(test: &mut TestContext, running: usize, waiting: usi
 pub(super) fn check(history: &History) -> Vec<Finding> {
     vec![finding(AON_12, || {
         let (running, waiting) = (history.units("running")?, history.units("waiting")?);
-        let passed = history.marks(NEXT_PASSED).next().map(|(place, _)| place);
-        all([binding::never(history, &waiting, passed), history.reached(KILLED).map(drop)])?;
         let (killed, _) = history.reached(KILLED)?;
-        binding::whole(&history.before(killed), &running)?;
-        binding::others_untouched(history, killed, &[])?;
+        precondition(AON_01, binding::whole(&history.before(killed), &running))?;
+        precondition(AON_02, binding::never(history, &waiting, Some(killed)))?;
+        let passed = history.marks(NEXT_PASSED).next().map(|(place, _)| place);
+        binding::never(history, &waiting, passed)?;
         history.reached(NEXT_PASSED)?;
         binding::whole(&history.end(), &waiting)
     })]
