@@ -1,5 +1,5 @@
 //! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and a second gang like it waits. The termination of the
-//! first gang makes room for one of the two gangs and one more pod. Then 2 more nodes join.
+//! first gang makes room for one of the two gangs and one more pod.
 
 use conformance_facts::generations;
 
@@ -7,8 +7,8 @@ use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
+    CONTESTED = "the pods of both gangs wait for capacity";
     DECIDED = "the freed capacity was contested";
-    BOTH_BOUND = "both bound";
 }
 
 const TERMINATED: &str = "terminated";
@@ -18,7 +18,7 @@ const COMPETING: &str = "competing";
 pub(crate) const CASE: Case =
     case!("Capacity freed by a terminated gang goes to one gang, which is bound whole")
         .clauses(&[TERM_09])
-        .nodes(&[nodes(4).gpus(8), nodes(2).gpus(8).joining(1)])
+        .nodes(&[nodes(4).gpus(8)])
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -36,12 +36,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in gangs.iter().chain(&competing) {
         test.until_released(gang).await?;
     }
-    test.until_bound(3).await?;
+    test.mark(CONTESTED, Value::Null);
+    test.until_bound(3).await.map_err(|stop| stop.owed_by(TERM_09))?;
     test.scheduler_passes().await?;
     test.mark(DECIDED, Value::Null);
-    test.add_nodes(1).await?;
-    test.until_bound(6).await?;
-    test.mark(BOTH_BOUND, Value::Null);
     Ok(())
 }
 
@@ -50,12 +48,11 @@ fn check(history: &History) -> Vec<Finding> {
         let terminated = replica(history, TERMINATED, 0)?;
         history.waited_for(DECIDED)?;
         requires_recreation(history, &terminated)?;
-        termination::times(history, &terminated, &terminated.scope(), 1)?;
+        precondition(TERM_02, termination::times(history, &terminated, &terminated.scope(), 1))?;
+        history.reached(CONTESTED)?;
         let recreated = generations::only_generation(history, &terminated.scope(), 1);
-        let decided = recreated.waited_for(DECIDED)?;
         let gangs = [history.units(TERMINATED)?, history.units(COMPETING)?];
-        binding::some_whole_others_never(&recreated, &gangs, 1, Some(decided))?;
-        history.reached(BOTH_BOUND)?;
-        binding::whole(&recreated.end(), &gangs.concat())
+        recreated
+            .at(DECIDED, |decided| binding::some_whole_others_never(&recreated, &gangs, 1, Some(decided)))
     })]
 }
