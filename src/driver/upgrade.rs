@@ -10,14 +10,20 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
-use crate::context::{Stop, TestContext};
+use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until the PodCliqueSet has all its objects after the last scaling, under any PodGang names.
+    /// Waits until the PodCliqueSet has all its objects after the last scaling, under any PodGang names. Before
+    /// the upgrade, these are objects of the previous release, so no clause about the upgrade demands them.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.wanted_gangs(set);
         let is_complete = |live: &Live| migration::differences(live, set, &gangs).is_empty();
-        self.until(&format!("PodCliqueSet {set} in the wanted state"), SCHEDULING, is_complete).await
+        let condition = format!("PodCliqueSet {set} in the wanted state");
+        let awaited = match self.history().reached(SharedMark::UpgradeStarted) {
+            Ok(_) => Awaited::from(condition),
+            Err(_) => Awaited::of_harness(condition),
+        };
+        self.until(awaited, SCHEDULING, is_complete).await
     }
 
     /// Waits until all gangs are bound. A timeout is no error, because a check decides on the final state.

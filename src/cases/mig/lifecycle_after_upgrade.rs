@@ -57,8 +57,6 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     });
     let lost = lost.unwrap_or_default();
     test.force_delete_pod(&lost).await?;
-    test.until(&format!("Pod {lost} deleted"), limits::REACTION, |live| live.get("Pod", &lost).is_none())
-        .await?;
     test.until_composed("steady").await?;
     test.mark(REPLACED, Value::Null);
     for set in SETS {
@@ -101,11 +99,7 @@ fn check(history: &History) -> Vec<Finding> {
         }
         let (since, mark) = history.reached(SharedMark::PodLost)?;
         let lost = mark.detail["name"].as_str().unwrap_or_default();
-        history.at(REPLACED, |place| {
-            let until = history.upto(place);
-            binding::replaced(&until, since, lost)?;
-            binding::others_untouched(&until, since, &[lost])
-        })?;
+        history.at(REPLACED, |place| binding::replaced_in_gang(&history.upto(place), since, lost))?;
         cleanup::nothing_left(history)
     })]
 }
