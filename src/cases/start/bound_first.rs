@@ -102,13 +102,7 @@ fn are_released(live: &Live, scaled: &[&Gang]) -> Ruling {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(START_05, || {
-            history.at(BOUND, |bound| {
-                let gangs = history.gangs(SET)?;
-                binding::base_first(history, &gangs)?;
-                bound_whole(history, &history.before(bound))
-            })
-        }),
+        finding(START_05, || history.at(BOUND, |bound| bound_whole(history, &history.before(bound)))),
         finding(START_09, || {
             startup_wait::waits_are_reported(history, SET)?;
             history.reached(REPORTED).map(drop)
