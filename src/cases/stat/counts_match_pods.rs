@@ -87,7 +87,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     if !test.change_templates(SET, resize_router("2", 64)).await? {
         return Ok(());
     }
-    let stuck = Awaited::demanded_by(UPD_12, "the first update step of the clique, without room");
+    let stuck = Awaited::demanded_by(UPD_01, "the first update step of the clique, without room");
     test.until(stuck, limits::SCHEDULING, |live| {
         let routers = live.pods().filter(|pod| pod.pod_clique() == Some(ROUTER));
         routers.filter(|pod| is_of_revision(*pod, "2")).any(awaits_binding)

@@ -9,6 +9,8 @@ marks! {
     REST = "rest";
 }
 
+const AWAITED: &str = "statuses that equal a recount";
+
 /// Waits until every status equals a recount that includes all changes of the case. A timeout violates
 /// `clause`.
 pub(super) async fn rest(
@@ -34,12 +36,8 @@ pub(super) async fn rest(
                         && gang_status::phase_fault(live, gang).is_none()
                 }))
     };
-    test.until(
-        Awaited::demanded_by(clause, format!("statuses that equal a recount ({what})")),
-        limits::REACTION,
-        is_right,
-    )
-    .await?;
+    test.until(Awaited::demanded_by(clause, format!("{AWAITED} ({what})")), limits::REACTION, is_right)
+        .await?;
     test.mark(REST, json!({"what": what}));
     Ok(())
 }
@@ -71,8 +69,12 @@ pub(super) fn breaches(live: &Live, replicas: &[SetReplica]) -> Vec<String> {
     of_cliques.chain(groups.flat_map(|group| counts::breach_of_group(live, group))).collect()
 }
 
+/// The rests, and the timeouts of waits for a rest. A timeout of another wait is about another clause.
 fn places(history: &History) -> impl Iterator<Item = usize> {
-    history.marks(REST).chain(history.marks(SharedMark::WaitTimedOut)).map(|(index, _)| index)
+    let timeouts = history.marks(SharedMark::WaitTimedOut).filter(|(_, mark)| {
+        mark.detail["condition"].as_str().is_some_and(|condition| condition.starts_with(AWAITED))
+    });
+    history.marks(REST).chain(timeouts).map(|(index, _)| index)
 }
 
 /// Applies the recount at each rest, and at each timeout of a wait for a rest. Returns `NotReached` if the
@@ -113,5 +115,25 @@ pub(super) fn all_reached(history: &History, rests: usize) -> Ruling {
         Err(Broken::NotReached(format!(
             "the case reached {reached} of {rests} points at which the status is checked"
         )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, one_clique};
+
+    use super::*;
+
+    #[test]
+    fn only_a_timeout_of_a_wait_for_a_rest_is_judged() {
+        let check = |condition: &str| {
+            let story = Story::flat().submitted(one_clique("w", 1)).added(one_clique("w", 1));
+            let history = story.mark(SharedMark::WaitTimedOut, json!({"condition": condition})).end();
+            at_every_rest(&history, "w", 1, |_, _| vec!["a status is wrong".to_owned()])
+        };
+        let of_rest = check("statuses that equal a recount (at first)");
+        assert!(matches!(of_rest, Err(Broken::Violated(_))), "{of_rest:?}");
+        let of_another = check("2 pods bound");
+        assert!(matches!(of_another, Err(Broken::NotReached(_))), "{of_another:?}");
     }
 }

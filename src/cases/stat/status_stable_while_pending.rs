@@ -68,20 +68,18 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();
     let whys: Vec<_> = gangs.iter().filter_map(|gang| Some((gang, why(gang, &gangs)?))).collect();
-    test.until(
-        Awaited::demanded_by(STAT_02, "bound pods counted in the statuses, and no pending reason left"),
-        REACTION,
-        |live| {
-            let counted = gangs.iter().flat_map(|gang| &gang.groups).all(|group| {
-                let found = live.get("PodClique", &group.clique);
-                found
-                    .is_some_and(|found| count(&found["status"]["scheduledReplicas"]) == Some(group.replicas))
-            });
-            counted && !whys.iter().any(|(gang, why)| reasons::is_reported(live, &history, gang, why))
-        },
-    )
+    test.until(Awaited::demanded_by(STAT_02, "bound pods counted in the statuses"), REACTION, |live| {
+        gangs.iter().flat_map(|gang| &gang.groups).all(|group| {
+            let found = live.get("PodClique", &group.clique);
+            found.is_some_and(|found| count(&found["status"]["scheduledReplicas"]) == Some(group.replicas))
+        })
+    })
     .await?;
     test.mark(COUNTED, Value::Null);
+    test.until(Awaited::demanded_by(STAT_15, "no pending reason left"), REACTION, |live| {
+        !whys.iter().any(|(gang, why)| reasons::is_reported(live, &history, gang, why))
+    })
+    .await?;
     test.read_metrics().await
 }
 
