@@ -104,6 +104,7 @@ fn a_known_race_that_stops_a_case_leaves_its_other_clauses_to_the_next_attempt()
         .submitted(one_clique(set, 4))
         .added(object("PodGroup.scheduling.sigs.k8s.io", "g"))
         .mark(SharedMark::Deleted, json!({"kind": "PodCliqueSet", "name": set}))
+        .mark(MarkName::of_case("submitted again"), json!({"name": set}))
         .workers(set, 4, 1)
         .mark(SharedMark::WaitTimedOut, json!({"condition": "the second PodCliqueSet bound"}));
     let history = story.end();

@@ -9,6 +9,11 @@ use conformance_history::Version;
 
 use crate::prelude::*;
 
+marks! {
+    /// The first PodCliqueSet is deleted, and the second one submitted: `{"name"}`.
+    pub(super) AGAIN = "submitted again";
+}
+
 const OUTLIVED_DELETION: Code = Code::new("outlived-deletion");
 
 pub(crate) const CASE: Case =
@@ -34,6 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     })
     .await?;
     test.submit("again").await?;
+    test.mark(AGAIN, json!({"name": "again"}));
     let bound = Awaited::demanded_by(DEL_08, "the second PodCliqueSet bound");
     test.until(bound, limits::SCHEDULING, |live| {
         live.bound() == 4 && uids_of(live, "again").is_disjoint(&first)
@@ -44,7 +50,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(DEL_08, || {
-            history.reached(SharedMark::Deleted)?;
+            history.reached(AGAIN)?;
             binding::whole(&history.end(), &history.units("again")?)
         }),
         finding(DEL_12, || {
@@ -91,7 +97,7 @@ mod tests {
         let [old, new] = ["old", "new"].map(|uid| numbered(one_clique_gang("again", 4), uid));
         let story = Story::flat().submitted(one_clique("again", 4));
         let story = story.added(first.clone()).added(old.clone()).mark(SharedMark::Deleted, Value::Null);
-        let story = story.deleted(first).added(second);
+        let story = story.deleted(first).added(second).mark(AGAIN, json!({"name": "again"}));
         let story = if is_gang_kept { story } else { story.deleted(old).added(new) };
         let found = check(&story.workers("again", 4, bound).end()).into_iter();
         found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
@@ -110,7 +116,9 @@ mod tests {
 
     #[test]
     fn without_a_second_pod_clique_set_nothing_is_decided() {
-        let deleted = Story::flat().mark(SharedMark::Deleted, Value::Null).end();
-        assert!(matches!(nothing_survived(&deleted, 0, "again"), Err(Broken::NotReached(_))));
+        let story = Story::flat().submitted(one_clique("again", 4)).workers("again", 4, 0);
+        let deleted = story.mark(SharedMark::Deleted, Value::Null).end();
+        let undecided = |ruling: &Ruling| matches!(ruling, Err(Broken::NotReached(_)));
+        assert!(check(&deleted).iter().all(|finding| undecided(&finding.ruling)));
     }
 }

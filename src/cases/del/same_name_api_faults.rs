@@ -5,7 +5,7 @@
 
 use conformance_proxy::Action;
 
-use super::same_name_again::{nothing_survived, uids_of};
+use super::same_name_again::{AGAIN, nothing_survived, uids_of};
 use crate::disturbances::{self, Disturbed, proxy_gang_resource_watches};
 use crate::prelude::*;
 
@@ -50,6 +50,7 @@ async fn run_twice(test: &mut TestContext, before: usize) -> Result<(), Stop> {
     let deleted = Awaited::demanded_by(DEL_01, format!("the first PodCliqueSet {name} deleted"));
     test.until(deleted, limits::CLEANUP, |live| live.get("PodCliqueSet", &name).is_none()).await?;
     test.submit_value(pcs).await?;
+    test.mark(AGAIN, json!({"name": name}));
     let bound = Awaited::demanded_by(DEL_08, format!("the second PodCliqueSet {name} bound"));
     test.until(bound, limits::RECOVERY, |live| {
         live.bound() == before + 4 && uids_of(live, &name).is_disjoint(&old)
@@ -67,7 +68,8 @@ fn check(history: &History) -> Vec<Finding> {
         finding(DEL_08, || {
             history.reached(SharedMark::Deleted)?;
             let end = history.end();
-            for (_, set) in deletions() {
+            for (_, mark) in history.marks(AGAIN) {
+                let set = mark.detail["name"].as_str().unwrap_or_default();
                 binding::whole(&end, &history.units(set)?)?;
             }
             disturbances::all_applied(history)?;
