@@ -3,7 +3,7 @@
 
 use conformance_facts::generations;
 
-use super::{replica, requires_recreation};
+use super::{replica, requires_termination};
 use crate::prelude::*;
 
 marks! {
@@ -47,8 +47,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_09, || {
         let terminated = replica(history, TERMINATED, 0)?;
         history.waited_for(DECIDED)?;
-        requires_recreation(history, &terminated)?;
-        precondition(TERM_02, termination::times(history, &terminated, &terminated.scope(), 1))?;
+        requires_termination(history, &terminated)?;
         history.reached(CONTESTED)?;
         let recreated = generations::only_generation(history, &terminated.scope(), 1);
         let gangs = [history.units(TERMINATED)?, history.units(COMPETING)?];

@@ -24,7 +24,7 @@ pub(crate) mod unbound_gang_not_terminated;
 use std::time::Duration;
 
 use conformance_expect::scopes::{Scope, SetReplica, replicas};
-use conformance_facts::generations::{GangTermination, terminations};
+use conformance_facts::generations::{self, GangTermination, terminations};
 use jiff::SignedDuration;
 
 use crate::prelude::*;
@@ -45,6 +45,14 @@ fn requires_recreation(history: &History, replica: &SetReplica) -> Ruling {
 }
 
 const NOT_RELEASED: Code = Code::new("capacity-not-released");
+
+/// A scope that was never terminated leaves clauses about its recreated pods undecided.
+fn requires_termination(history: &History, replica: &SetReplica) -> Ruling {
+    let times = generations::terminations(history, &replica.scope()).len();
+    precondition(TERM_02, termination::times(history, replica, &replica.scope(), times.max(1)))?;
+    requires_recreation(history, replica)
+}
+
 const RECYCLED_EARLY: Code = Code::new("gang-with-bound-pods-terminated-early");
 
 fn is_bound(live: &Live, clique: &str) -> bool {
@@ -84,7 +92,7 @@ fn releases_capacity(history: &History, scope: &Scope, until: usize, least: usiz
 mod tests {
     use conformance_check::codes;
     use conformance_contract::names;
-    use conformance_history::testing::Story;
+    use conformance_history::testing::{Story, one_clique};
     use serde_json::{Value, json};
 
     use super::*;
@@ -122,5 +130,18 @@ mod tests {
         let scope = Scope::Replica { set: "w".into(), index: 0 };
         assert_eq!(codes(releases_capacity(&history, &scope, history.entries.len(), least, 6)), wanted);
         assert_eq!(codes(releases_capacity(&history, &scope, 0, 1, 6)), ["capacity-not-released"]);
+    }
+
+    #[test]
+    fn a_gang_that_was_never_terminated_leaves_its_recreation_undecided() {
+        let ruling = |story: Story| {
+            let history = story.submitted(one_clique("w", 1)).end();
+            requires_termination(&history, &replica(&history, "w", 0).expect("submitted"))
+        };
+        let bound = || Story::flat().added(pod("a", Some("n"))).added(pod("b", Some("n")));
+        let never = ruling(bound());
+        assert!(matches!(never, Err(Broken::Precondition { clause: TERM_02, .. })), "{never:?}");
+        let deleted = bound().deleted(pod("a", Some("n"))).deleted(pod("b", Some("n")));
+        assert_eq!(ruling(deleted.added(pod("c", None)).added(pod("d", None))), Ok(()));
     }
 }

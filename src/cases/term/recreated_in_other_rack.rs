@@ -4,7 +4,7 @@
 
 use conformance_facts::generations;
 
-use super::{replica, requires_recreation};
+use super::{replica, requires_termination};
 use crate::prelude::*;
 
 marks! { BOUND = "bound in another domain"; }
@@ -35,7 +35,13 @@ pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop>
         pods.iter().find(|pod| on_its_node(pod) == 1).map(|pod| pod.name().to_owned()).unwrap_or_default()
     });
     test.delete_pod_and_cordon_node(&single).await?;
-    test.until_recreated("the gang in its old domain", TERM_18, &[&clique], &old, true).await?;
+    test.until_recreated("the gang in its old domain", TERM_02, &[&clique], &old, false).await?;
+    let bound = Awaited::demanded_by(TERM_18, "the recreated gang bound");
+    test.until(bound, SCHEDULING, |live| {
+        let pods: Vec<_> = pods_of(live, &clique).collect();
+        pods.len() == old.len() && pods.iter().all(|pod| pod.node().is_some())
+    })
+    .await?;
     test.mark(BOUND, Value::Null);
     Ok(())
 }
@@ -44,8 +50,7 @@ pub(super) fn check(history: &History, set: &str, level: &str) -> Vec<Finding> {
     vec![finding(TERM_18, || {
         let recreated = replica(history, set, 0)?;
         history.at(BOUND, |bound| {
-            requires_recreation(history, &recreated)?;
-            termination::times(history, &recreated, &recreated.scope(), 1)?;
+            requires_termination(history, &recreated)?;
             let recreation = generations::only_generation(history, &recreated.scope(), 1);
             let placed = placement::gang_in_one_domain(&recreation, &history.base(set)?.name, level);
             all([placed, binding::whole(&history.before(bound), &history.units(set)?)])
