@@ -13,8 +13,8 @@ use super::limits::{FIRST_WRITES, MIGRATION, QUIET, REACTION, SCHEDULING};
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until the PodCliqueSet has all its objects after the last scaling, under any PodGang names. Before
-    /// the upgrade, these are objects of the previous release, so no clause about the upgrade demands them.
+    /// Waits until the PodCliqueSet has all its objects after the last scaling, under any PodGang names.
+    /// Before the upgrade, these are objects of the previous release, and no clause demands them.
     pub async fn until_composed(&self, set: &str) -> Result<(), Stop> {
         let gangs = self.wanted_gangs(set);
         let is_complete = |live: &Live| migration::differences(live, set, &gangs).is_empty();

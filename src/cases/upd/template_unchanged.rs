@@ -113,7 +113,8 @@ fn check(history: &History) -> Vec<Finding> {
                 updates::updater_deletes_none(history, SET),
                 updates::updater_deletes_only_old(history, CONTROL),
             ])?;
-            // Once the control's first update has replaced the pods, the operator has had time for the earlier changes.
+            // Once the control's first update has replaced the pods, the operator has had time for the
+            // earlier changes.
             history.reached(UPDATED).map(drop)
         }),
     ]

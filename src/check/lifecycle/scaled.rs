@@ -160,8 +160,8 @@ pub fn old_deleted_before_new(history: &History, clique: &str) -> Ruling {
     })
 }
 
-/// Requires that no scale-in deletes a pod while it keeps one that should be deleted first. `is_wrong` gets the
-/// state before the scale-in, the deleted pod and the other one.
+/// Requires that no scale-in deletes a pod while it keeps one that should be deleted first. `is_wrong` gets
+/// the state before the scale-in, the deleted pod and the other one.
 fn none_deleted_before(
     history: &History,
     clique: &str,
@@ -260,8 +260,8 @@ fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usi
 }
 
 /// Requires that a scale-in while a replica is missing has deleted the highest replicas at the entry `until`,
-/// and that they are not created again (UPD-14). If the missing replica was among the highest, a waiting update
-/// continues and may delete more pods.
+/// and that they are not created again (UPD-14). If the missing replica was among the highest, a waiting
+/// update continues and may delete more pods.
 pub fn highest_replicas_stay_deleted(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
     removed_replicas_deleted(&history.before(until), group)?;
     let size = size_at(history, group, until);

@@ -28,8 +28,8 @@ pub(crate) fn is_its_gang(history: &History, name: &str) -> Ruling {
     }
 }
 
-/// KAI's podgrouper created exactly one PodGroup for a TrainJob, with a subgroup for each replicated Job. Each
-/// pod names this PodGroup when it is bound (TRN-02).
+/// KAI's podgrouper created exactly one PodGroup for a TrainJob, with a subgroup for each replicated Job.
+/// Each pod names this PodGroup when it is bound (TRN-02).
 pub(crate) fn is_one_tree(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     if end.get("JobSet", name).is_none() {

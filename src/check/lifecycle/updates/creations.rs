@@ -192,7 +192,7 @@ pub fn all_of_revision(history: &History, scope: &Scope, wanted: &str) -> Ruling
     }))
 }
 
-/// Requires that no pod is created when one of these PodCliques already has as many pods as requested (UPD-15).
+/// Requires that none of these PodCliques ever has more pods than requested when a pod is created (UPD-15).
 pub fn no_excess_pods_created(history: &History, set: &str, cliques: &[&str]) -> Ruling {
     let mut seen = BTreeSet::new();
     let mut sizes: BTreeMap<&str, Vec<(Timestamp, usize)>> = BTreeMap::new();

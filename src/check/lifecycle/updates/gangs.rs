@@ -113,8 +113,8 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
     violations
 }
 
-/// Requires that a replacement is ungated only after its PodGang refers to it and its gang resource exists. It
-/// must be in the PodGang of its predecessor; in the same gang resource if a pod was bound at all times.
+/// Requires that a replacement is ungated only after its PodGang refers to it and its gang resource exists.
+/// It must be in the PodGang of its predecessor; in the same gang resource if a pod was bound at all times.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);

@@ -27,9 +27,7 @@ pub use self::progress::{counted, counts_new_pods, progress_is_correct};
 pub use self::replicas::{
     lowest_is_updated_first, one_replica_at_a_time, status_names_the_replica, unavailable_are_updated_first,
 };
-pub use self::steps::{
-    minimum_stays, one_step_at_a_time, parents_stay_ready, steps_do_not_overlap, stopped_after_first_step,
-};
+pub use self::steps::{minimum_stays, parents_stay_ready, steps_do_not_overlap, stopped_after_first_step};
 
 #[cfg(test)]
 mod fixture;

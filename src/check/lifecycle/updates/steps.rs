@@ -11,7 +11,7 @@ use conformance_facts::updates::Units;
 use conformance_history::{History, Version};
 
 use super::deletions::deletions;
-use crate::{Shown, all, none, violation};
+use crate::{Shown, none, violation};
 
 const TOO_FEW_UP: Code = Code::new("update-leaves-too-few");
 const STEP_BEFORE_PARENTS_READY: Code = Code::new("update-step-before-parents-ready");
@@ -42,10 +42,6 @@ fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
         steps.push(Step { at: deletion.at, unit, units, earlier });
     }
     steps
-}
-
-pub fn one_step_at_a_time(history: &History, set: &str) -> Ruling {
-    all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
 }
 
 /// Requires that the minimum of units stays up; if all are needed, all but one (UPD-30).

@@ -3,21 +3,25 @@ use serde_json::{Value, json};
 
 use super::super::fixture::{all_replaced, changed, deleted, pcs, pod, pod_spec, replaced};
 use super::*;
-use crate::message;
+use crate::{all, message};
+
+fn each_step(history: &History, set: &str) -> Ruling {
+    all([minimum_stays(history, set), steps_do_not_overlap(history, set)])
+}
 
 #[test]
 fn a_step_keeps_the_minimum_available() {
-    assert_eq!(one_step_at_a_time(&all_replaced().end(), "w"), Ok(()));
+    assert_eq!(each_step(&all_replaced().end(), "w"), Ok(()));
     let two = deleted(deleted(changed(), "0a0"), "0a1").end();
-    assert!(message(one_step_at_a_time(&two, "w")).contains("left 0 of w-0-a available, want at least 1"));
+    assert!(message(each_step(&two, "w")).contains("left 0 of w-0-a available, want at least 1"));
     let both = deleted(deleted(changed(), "0g0"), "0g1").end();
-    assert!(message(one_step_at_a_time(&both, "w")).contains("left 0 of w-0-g available, want at least 1"));
+    assert!(message(each_step(&both, "w")).contains("left 0 of w-0-g available, want at least 1"));
     let last = deleted(changed().modified(pod("0a1", "1", false)), "0a0").end();
     assert!(message(minimum_stays(&last, "w")).contains("left 0 of w-0-a available, want at least 1"));
     assert_eq!(steps_do_not_overlap(&last, "w"), Ok(()), "it is the first step");
     let unready =
         deleted(changed(), "0a0").added(pod("0a0-new", "2", false)).deleted(pod("0a0-new", "2", false));
-    assert_eq!(one_step_at_a_time(&unready.end(), "w"), Ok(()), "a pod that is not Ready may be deleted");
+    assert_eq!(each_step(&unready.end(), "w"), Ok(()), "a pod that is not Ready may be deleted");
 }
 
 #[test]
