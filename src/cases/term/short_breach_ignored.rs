@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::{DELAY, replica, requires_recreation};
+use super::{replica, requires_recreation};
 use crate::prelude::*;
 
 marks! {
@@ -56,12 +56,7 @@ fn check(history: &History) -> Vec<Finding> {
         termination::times(&history.upto(for_good), &recovering, &recovering.scope(), 0)?;
         history.at(WAITED, |waited| {
             termination::times(&history.upto(waited), &tolerating, &tolerating.scope(), 0)?;
-            termination::nothing_else_deleted(&history.upto(waited), &tolerating)?;
-            termination::after_the_delay(history, &tolerating, &tolerating.scope(), DELAY)?;
-            history.reached(FOR_GOOD)?;
-            termination::nothing_else_deleted(history, &recovering)?;
-            termination::after_the_delay(history, &recovering, &recovering.scope(), LONG_DELAY)
-        })?;
-        termination::times(history, &recovering, &recovering.scope(), 1)
+            termination::not_before_the_delay(history, &recovering, &recovering.scope(), LONG_DELAY)
+        })
     })]
 }

@@ -44,6 +44,22 @@ pub fn own_terminations<'a>(
 
 /// Requires that each breach leads to a termination after the delay, and each termination follows a breach.
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
+    none(wrong_times(history, replica, scope, delay))
+}
+
+/// Requires that each termination follows a breach that lasted for the delay (TERM-03). Whether a breach leads
+/// to a termination in time is TERM-02.
+pub fn not_before_the_delay(
+    history: &History,
+    replica: &SetReplica,
+    scope: &Scope,
+    delay: Duration,
+) -> Ruling {
+    let is_early = |found: &Violation| [TERMINATED_WITHOUT_BREACH, TERMINATED_EARLY].contains(&found.code);
+    none(wrong_times(history, replica, scope, delay).into_iter().filter(is_early))
+}
+
+fn wrong_times(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Vec<Violation> {
     let delay = SignedDuration::try_from(delay).unwrap_or(SignedDuration::MAX);
     let breaches = Breaches::of(history, replica);
     let breaches = breaches.of_scope(scope);
@@ -77,7 +93,7 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
             violation(NOT_TERMINATED, message).shown_by("breached since", breach.since)
         })
     });
-    none(wrong.chain(missing))
+    wrong.chain(missing).collect()
 }
 
 fn untimely(

@@ -54,6 +54,9 @@ fn events_that_arrive_late_are_in_time() {
 fn an_early_late_or_missing_termination_is_a_violation() {
     assert!(message(check(terminated_after(0))).contains("0.0 s after its breach"));
     assert!(message(check(terminated_after(13))).contains("13.0 s after its breach"));
+    let early = |story: Story| not_before_the_delay(&story.end(), &pair(), &scope(), Duration::from_secs(2));
+    assert!(message(early(terminated_after(0))).contains("0.0 s after its breach"));
+    assert_eq!(early(terminated_after(13)), Ok(()), "TERM-02 requires that it is in time");
     let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
     let waits = lost.later(20).added(object("Event", "e"));
     assert!(
