@@ -129,36 +129,30 @@ impl<'a> Lifetimes<'a> {
     }
 }
 
-/// Requires that pods and PodCliques join only existing PodGangs and gang resources (MIG-02). The creation of
-/// pods is not checked, because new pods are gated.
+/// Requires that pods join only existing PodGangs and gang resources (MIG-02). The creation of pods is not
+/// checked, because new pods are gated.
 pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     let expectations = schedulers::of(history.header.target);
     let resource = expectations.kinds().last().copied();
     let lifetimes = Lifetimes::of(history);
     let mut last: BTreeMap<&str, Version<'_>> = BTreeMap::new();
     let mut violations = Vec::new();
-    let members = history
-        .versions()
-        .filter(|version| ["Pod", "PodClique"].contains(&version.kind()) && !is_of_canary(version.object));
-    for now in members {
+    for now in history.pods() {
         let Some(was) = last.insert(now.uid(), now) else { continue };
         if !part.contains(&now.index) || now.change == Change::Deleted {
             continue;
         }
         let at = now.revision();
         let lacks = |kind: &str, name: &str| !lifetimes.exists(kind, name, at);
-        let (what, gang) = (format!("{} {}", now.kind(), now.name()), now.label(names::POD_GANG));
+        let gang = now.label(names::POD_GANG);
         let mut add_violation = |code, kind: &str, name: &str, doing: &str| {
-            let message = format!("{what} {doing} {kind} {name}, which did not exist yet");
+            let message = format!("Pod {} {doing} {kind} {name}, which did not exist yet", now.name());
             violations.push(violation(code, message).shown_by("before", was).shown_by("changed", now));
         };
         if let Some(gang) = gang.filter(|_| gang != was.label(names::POD_GANG))
             && lacks("PodGang", gang)
         {
             add_violation(LABELLED_TOO_EARLY, "PodGang", gang, "was labelled with");
-        }
-        if now.kind() != "Pod" {
-            continue;
         }
         let group = expectations.named_by(now.pod());
         if let (Some(kind), Some(group)) = (resource, group)

@@ -160,14 +160,6 @@ fn ungated() -> Value {
     |story: Story| story.modified(pod(0, "w-0-7", "w-0-g")).added(gang("w-0-7")),
     "Pod p-0 was labelled with PodGang w-0-7, which did not exist yet"
 )]
-#[case::label_of_a_clique(
-    |story: Story| {
-        let mut labelled = clique();
-        labelled["metadata"]["labels"] = json!({names::POD_GANG: "w-0-7"});
-        story.modified(labelled).added(gang("w-0-7"))
-    },
-    "PodClique w-0-a was labelled with PodGang w-0-7, which did not exist yet"
-)]
 #[case::membership(
     |story: Story| story.modified(pod(0, "w-0", "w-0-7-g")).added(group("w-0-7-g", "w-0")),
     "Pod p-0 joined PodGroup w-0-7-g, which did not exist yet"
@@ -180,10 +172,7 @@ fn ungated() -> Value {
     |story: Story| story.deleted(group("w-0-g", "w-0")).modified(ungated()).added(group("w-0-g", "w-0")),
     "Pod p-1 lost its gate for PodGroup w-0-g, which did not exist yet"
 )]
-fn a_pod_or_clique_that_joins_a_missing_object_violates(
-    #[case] then: fn(Story) -> Story,
-    #[case] expected: &str,
-) {
+fn a_pod_that_joins_a_missing_object_violates(#[case] then: fn(Story) -> Story, #[case] expected: &str) {
     let history = then(before_with(gated())).end();
     assert_eq!(message(joins_what_exists(&history, upgrade(&history))), expected);
 }
