@@ -317,6 +317,7 @@ mod tests {
     #[test]
     fn koordinator_binds_part_of_a_gang_that_reuses_a_name() {
         let story = submitted_on(Target::KOORDINATOR, &[("again", 4)]).mark(SharedMark::Deleted, Value::Null);
+        let story = story.mark(MarkName::of_case("submitted again"), Value::Null);
         assert!(is_known("del/same-name-again", "DEL-08", story.workers("again", 4, 3)));
     }
 }

@@ -48,8 +48,7 @@ fn faults(spec: Value, podgroups: &[(&str, usize)], is_base: bool, leaf_of: fn(&
     let live = Story::on(Target::KAI).all_added(podgroups.iter().map(pod)).end().end();
     let podgroups: Vec<_> = podgroups.iter().map(|(name, min)| ((*name).to_owned(), *min)).collect();
     let pod_gang = object("PodGang", "g");
-    let gang =
-        CreatedGang { pod_gang: &pod_gang, podgroups: &podgroups, is_base, live: &live };
+    let gang = CreatedGang { pod_gang: &pod_gang, podgroups: &podgroups, is_base, live: &live };
     let wanted = Kai.resources("g", &podgroups).remove(0);
     Kai.faults(gang, &wanted, &json!({"spec": spec})).join("; ")
 }

@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(
             message(json!({"gpu": "a100"})),
             "spec.template.cliques[0].spec.podSpec.nodeSelector[\"gpu\"]: PodClique w-0-a selects nodes with label \
-             gpu=a100, and the nodes have gpu=h100: remove the selector"
+             gpu=a100, and the nodes have gpu=h100: remove the selector, or pass --nodes FILE with the label"
         );
         assert!(message(json!({"zone": "z"})).contains("no node has label zone, only gpu"));
     }

@@ -5,7 +5,7 @@
 use crate::prelude::*;
 
 pub(crate) const CASE: Case = case!("A TrainJob that requires one rack is bound in one or waits")
-    .clauses(&[TRN_05, TRN_14])
+    .clauses(&[TRN_05, TRN_14, TRN_18])
     .nodes(&[nodes(1).gpus(8).rack("a"), nodes(1).gpus(8).rack("b"), nodes(2).gpus(8).rack("c")])
     // TRN-14 also applies to other targets, but their TrainJobs cannot require a rack.
     .with_feature(Feature::TopologyRequired);
@@ -25,12 +25,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
+    let bound = |job| checks::whole(&history.end(), &checks::units(history, job)?);
     let placed = finding(TRN_05, || {
         checks::in_one_domain(history, TOGETHER, RACK)?;
         history.reached(SharedMark::SchedulerPassed)?;
         checks::never(history, &checks::units(history, APART)?, None)?;
         // Otherwise the two nodes may be unusable for another reason than their racks.
-        precondition(TRN_18, checks::whole(&history.end(), &checks::units(history, ANYWHERE)?))
+        precondition(TRN_18, bound(ANYWHERE))
     });
-    vec![placed, finding(TRN_14, || checks::is_one_pod_group(history, TOGETHER))]
+    let fitting = finding(TRN_18, || {
+        bound(TOGETHER)?;
+        bound(ANYWHERE)
+    });
+    vec![placed, finding(TRN_14, || checks::is_one_pod_group(history, TOGETHER)), fitting]
 }

@@ -100,8 +100,10 @@ fn is_of_tool(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
     let is_of =
         |tool: &str| domain.strip_suffix(tool).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
-    (is_of(KUBECTL) && !fault!("kubectl-annotations-copied"))
-        || ((OTHER_TOOLS.into_iter().any(is_of) || key == CHANGE_CAUSE) && !fault!("tool-keys-copied"))
+    if is_of(KUBECTL) {
+        return !fault!("kubectl-annotations-copied");
+    }
+    (OTHER_TOOLS.into_iter().any(is_of) || key == CHANGE_CAUSE) && !fault!("tool-keys-copied")
 }
 
 #[cfg(test)]
