@@ -44,8 +44,9 @@ fn check(history: &History) -> Vec<Finding> {
         let pool = Scope::GroupReplica { group: POOL.into(), index: 0 };
         let unit = [Unit { gang: "the recreated replica".into(), minimums: vec![(WORKER.into(), 2)] }];
         history.at(SHORT, |short| {
-            termination::times(history, &set_replica, &pool, 1)?;
-            binding::never(&generations::only_generation(&history.upto(short), &pool, 1), &unit, None)
+            // A replica that is bound in part may be terminated once more.
+            binding::never(&generations::only_generation(&history.upto(short), &pool, 1), &unit, None)?;
+            precondition(TERM_02, termination::times(history, &set_replica, &pool, 1))
         })?;
         history.at(WHOLE, |whole| binding::whole(&history.before(whole), &unit))
     })]
