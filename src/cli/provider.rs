@@ -80,6 +80,7 @@ async fn connection(request: &Request) -> Result<Connection, Failure> {
         leased_nodes,
         // A pod with an id may be a restart of a killed pod.
         again: pod.run_id.is_some(),
+        has_daemon_sets: true,
     })
 }
 

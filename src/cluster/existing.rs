@@ -39,6 +39,8 @@ pub struct Connection {
     pub leased_nodes: Option<LeasedNodes>,
     /// Whether an earlier run with the same id may have been killed. If so, its leftovers are removed first.
     pub again: bool,
+    /// Whether the cluster may have DaemonSets. A cluster of `cluster create` has none.
+    pub has_daemon_sets: bool,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl ExistingCluster {
             check_no_foreign_workloads(&client, run.0).await?;
         }
         let node_pools = match &connection.leased_nodes {
-            None => NodePools::Simulated(client),
+            None => NodePools::Simulated { client, has_daemon_sets: connection.has_daemon_sets },
             Some(leased_nodes) => match Workers::in_existing_cluster(client.clone(), leased_nodes, run).await
             {
                 Ok(workers) => NodePools::Workers(workers),

@@ -47,13 +47,22 @@ impl NodeSpec {
     /// Returns the Node, which is Ready from the start and so takes pods immediately. Without a template it
     /// has 32 CPUs and 256 GiB, so that only GPUs and pods can be scarce.
     pub fn object(&self) -> Value {
-        let mut labels = self.labels.clone();
+        // Every kubelet sets these labels.
+        let of_kubelet = [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")];
+        let mut labels = BTreeMap::from(of_kubelet.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        labels.extend(self.labels.clone());
+        self.with_labels(labels)
+    }
+
+    /// Returns the Node without the labels by which DaemonSets such as kube-proxy select nodes. Their pods
+    /// tolerate every taint, and would take room of the case.
+    pub(crate) fn without_daemon_sets(&self) -> Value {
+        self.with_labels(self.labels.clone())
+    }
+
+    fn with_labels(&self, mut labels: BTreeMap<String, String>) -> Value {
         labels.insert("kubernetes.io/hostname".into(), self.name.clone());
         labels.insert(names::SIMULATED.into(), "true".into());
-        // Every kubelet sets these labels.
-        for (key, value) in [("kubernetes.io/os", "linux"), ("kubernetes.io/arch", "amd64")] {
-            labels.entry(key.into()).or_insert_with(|| value.into());
-        }
         let mut annotations = json!({"kwok.x-k8s.io/node": "fake"});
         let least = [("cpu", "32"), ("memory", "256Gi")].into_iter();
         let mut amount: Map<_, _> = least.map(|(name, amount)| (name.to_owned(), json!(amount))).collect();
@@ -105,8 +114,8 @@ mod tests {
         }));
         let taint = Some(("pool".to_owned(), "n".to_owned()));
         let labels = BTreeMap::from([("kubernetes.io/arch".to_owned(), "arm64".to_owned())]);
-        let node = NodeSpec { name: "n-0".into(), labels, taint, gpus: 8, pods: 3, template: Some(template) }
-            .object();
+        let spec = NodeSpec { name: "n-0".into(), labels, taint, gpus: 8, pods: 3, template: Some(template) };
+        let node = spec.object();
         let amounts = json!({"cpu": "96", "memory": "256Gi", "rdma/ib": "8", "pods": "3"});
         assert_eq!(node["status"]["allocatable"], amounts);
         assert_eq!(node["status"]["capacity"], amounts);
@@ -114,8 +123,11 @@ mod tests {
             node["spec"]["taints"].as_array().unwrap().iter().map(|taint| &taint["key"]).collect();
         assert_eq!(keys, ["pool", "gpu"]);
         assert_eq!(node["metadata"]["annotations"][TEMPLATE], "nodes.yaml: document 1");
-        let labels =
-            ["os", "arch"].map(|key| node["metadata"]["labels"][format!("kubernetes.io/{key}")].as_str());
-        assert_eq!(labels, [Some("linux"), Some("arm64")]);
+        let with_daemon_sets = spec.without_daemon_sets();
+        for (node, os) in [(node, Some("linux")), (with_daemon_sets, None)] {
+            let labels = &node["metadata"]["labels"];
+            let labels = ["kubernetes.io/os", "kubernetes.io/arch"].map(|key| labels[key].as_str());
+            assert_eq!(labels, [os, Some("arm64")]);
+        }
     }
 }

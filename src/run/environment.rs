@@ -344,8 +344,13 @@ impl Environment {
             }
             Origin::Up(kubeconfig) => {
                 let access = Access::Kubeconfig(KubeconfigSource::of_file(kubeconfig));
-                let connection =
-                    Connection { access, allows_foreign_workloads: true, leased_nodes: None, again: false };
+                let connection = Connection {
+                    access,
+                    allows_foreign_workloads: true,
+                    leased_nodes: None,
+                    again: false,
+                    has_daemon_sets: false,
+                };
                 ExistingCluster::connect(&connection, label, needed, &kinds).await?
             }
             Origin::Existing { connection, .. } => {

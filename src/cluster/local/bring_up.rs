@@ -41,7 +41,7 @@ impl LocalCluster {
             processes: Processes::default(),
             proxies: Default::default(),
             not_ready: Mutex::new(not_ready),
-            node_pools: NodePools::Simulated(client),
+            node_pools: NodePools::Simulated { client, has_daemon_sets: false },
             operator_log_from: Default::default(),
             ready_in: Duration::ZERO,
             rights_of_all: Vec::new(),
