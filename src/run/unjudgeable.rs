@@ -45,7 +45,9 @@ fn has_too_many_pods(set: &Value) -> bool {
         let group = groups.iter().find(|group| list(&group["cliqueNames"]).contains(&clique["name"]));
         count(&clique["spec"]["replicas"], 1).max(1).saturating_mul(group.map_or(1, group_replicas))
     });
-    let of_replica = pods.chain(groups.iter().map(group_replicas)).fold(0, u64::saturating_add);
+    // A PodCliqueSet without pods, which admission refuses, has gangs too.
+    let gangs = groups.iter().map(group_replicas).fold(1, u64::max);
+    let of_replica = pods.fold(0, u64::saturating_add).max(gangs);
     of_replica.saturating_mul(count(&set["spec"]["replicas"], 0)) > MAX_PODS
 }
 
@@ -211,14 +213,22 @@ mod tests {
 
     #[test]
     fn pods_are_counted_in_every_replica() {
-        let set = |replicas: u64, group: u64| {
-            let clique = json!({"name": "a", "spec": {"replicas": 10}});
+        let set = |replicas: u64, group: u64, pods: u64| {
+            let clique = json!({"name": "a", "spec": {"replicas": pods}});
             let group = json!({"name": "g", "cliqueNames": ["a"], "replicas": group});
             let template = json!({"cliques": [clique], "podCliqueScalingGroups": [group]});
             json!({"spec": {"replicas": replicas, "template": template}})
         };
-        assert!(!has_too_many_pods(&set(9, 1000)));
-        assert!(has_too_many_pods(&set(11, 1000)));
-        assert!(has_too_many_pods(&set(1, u64::MAX)));
+        assert!(!has_too_many_pods(&set(10, 1000, 10)));
+        assert!(has_too_many_pods(&set(10, 1000, 11)));
+        assert!(!has_too_many_pods(&set(1, MAX_PODS, 1)), "one pod per replica of the group");
+        assert!(has_too_many_pods(&set(1, u64::MAX, 10)));
+    }
+
+    #[rstest::rstest]
+    #[case::replicas(json!({"replicas": u64::MAX, "template": {}}))]
+    #[case::group(json!({"replicas": 1, "template": {"podCliqueScalingGroups": [{"replicas": u64::MAX}]}}))]
+    fn replicas_without_cliques_are_counted(#[case] spec: Value) {
+        assert!(has_too_many_pods(&json!({"spec": spec})));
     }
 }
