@@ -12,6 +12,7 @@ use crate::cache::gang_view::GangView;
 use crate::cache::observed_pod::Pod;
 use crate::faults::fault;
 
+const PREFIX: &str = "the scheduler ignores pods with scheduling gates that Grove did not add: ";
 /// Some controllers add a gate with a name of its own to each pod, so the message names only the first ones.
 const GATES: usize = 8;
 const PODS_PER_GATE: usize = 3;
@@ -31,7 +32,12 @@ pub(super) fn message(view: &GangView) -> Option<String> {
     let gates: Vec<_> = gates.collect();
     let most = if fault!("report-first-gate") { 1 } else { GATES };
     let listed = shortened(&gates, most);
-    Some(format!("the scheduler ignores pods with scheduling gates that Grove did not add: {listed}"))
+    Some(format!("{PREFIX}{listed}"))
+}
+
+/// Returns the gates that a message lists.
+pub(super) fn listed_in(message: &str) -> Option<&str> {
+    message.split_once(PREFIX).map(|(_, listed)| listed)
 }
 
 pub(super) fn has_none(pod: &Pod) -> bool {

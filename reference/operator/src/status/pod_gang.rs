@@ -362,11 +362,12 @@ fn cause(message: &str) -> Cause {
 /// Other gates or claims, or those of other pods, are another fact (STAT-15).
 fn is_same_fact(old: &Condition, new: &ConditionUpdate) -> bool {
     let status = if new.status == Some(true) { "True" } else { "False" };
-    let lists_objects = new.reason == FOREIGN_GATE || new.reason == VOLUME_MISSING;
+    let has_same_gates = foreign_gates::listed_in(&old.message) == foreign_gates::listed_in(&new.message);
+    let lists_same = has_same_gates && new.reason != VOLUME_MISSING;
     old.type_ == new.type_
         && old.status == status
         && old.reason == new.reason
-        && (!lists_objects || fault!("keep-gate-message"))
+        && (lists_same || fault!("keep-gate-message"))
 }
 
 #[cfg(test)]

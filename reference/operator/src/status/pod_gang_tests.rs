@@ -238,6 +238,17 @@ async fn a_removed_gate_is_no_longer_reported() {
     assert!(message.ends_with("did not add: example.org/review (p1)"), "{message}");
 }
 
+#[tokio::test]
+async fn a_removed_gate_of_a_surplus_pod_is_no_longer_reported() {
+    let mut world = world();
+    pod(&mut world, "p0", "3 Insufficient cpu");
+    gated_pod(&mut world, "p1", "example.com/quota");
+    let (_, gated) = written_status(&world, pod_gang("wl-0", "wl-0-a", 1, &json!([]))).await;
+    pod(&mut world, "p1", "");
+    let (_, removed) = written_status(&world, pod_gang("wl-0", "wl-0-a", 1, &as_reported(&gated))).await;
+    assert_eq!(removed[CONDITION_POD_GANG_SCHEDULED][1..], ["Unschedulable", "3 Insufficient cpu"]);
+}
+
 #[rstest::rstest]
 #[case::volumes("pod has unbound immediate PersistentVolumeClaims", true)]
 #[case::something_else("3 Insufficient cpu", false)]
