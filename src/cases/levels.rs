@@ -62,6 +62,11 @@ pub(crate) const OF_A_CLIQUE: Level =
     required_level("a required level of a clique", &[TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     });
+/// A backend that honours one level per PodGang honours that of a PodGang's only podgroup.
+pub(crate) const OF_THE_ONLY_CLIQUE: Level =
+    required_level("a required level of the only clique", &[TopologyRequired], |pcs| {
+        clique(pcs, 0)["topologyConstraint"] = required("rack");
+    });
 pub(crate) const OF_ONE_OF_TWO_CLIQUES: Level =
     required_level("a required level of one of two podgroups", &[TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
@@ -165,5 +170,11 @@ mod tests {
         assert_eq!(wanted(Target::KAI), [Admitted; 5]);
         let volcano = [Admitted, Refused, Admitted, RefusedOrWarned, RefusedOrWarned];
         assert_eq!(wanted(Target::VOLCANO), volcano);
+    }
+
+    #[test]
+    fn one_level_per_gang_is_honoured_on_its_only_clique() {
+        let wanted = [OF_THE_ONLY_CLIQUE, OF_ONE_OF_TWO_CLIQUES].map(|of| of.on(Target::KOORDINATOR).wanted);
+        assert_eq!(wanted, [Admitted, Refused]);
     }
 }

@@ -9,8 +9,8 @@ use crate::backends::{
     without_crd,
 };
 use crate::levels::{
-    OF_A_GROUP, OF_ONE_OF_TWO_CLIQUES, PREFERENCE, PREFERRED, PREFERRED_AND_REQUIRED, PREFERRED_OF_A_GROUP,
-    REQUIRED, preferred_by_a_group,
+    OF_A_GROUP, OF_ONE_OF_TWO_CLIQUES, OF_THE_ONLY_CLIQUE, PREFERENCE, PREFERRED, PREFERRED_AND_REQUIRED,
+    PREFERRED_OF_A_GROUP, REQUIRED, preferred_by_a_group,
 };
 use crate::prelude::*;
 
@@ -44,6 +44,7 @@ pub(crate) static BACKEND: Backend = Backend {
         levels: &[
             REQUIRED,
             OF_A_GROUP,
+            OF_THE_ONLY_CLIQUE,
             OF_ONE_OF_TWO_CLIQUES,
             PREFERRED,
             PREFERRED_OF_A_GROUP,
