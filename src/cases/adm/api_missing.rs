@@ -146,10 +146,11 @@ pub(super) fn named_by_readiness(history: &History, missing: &str) -> Ruling {
     })
 }
 
-/// Whether the text contains the kind and the group of a CRD, or the name of an API. An operator may write
-/// the name of the CRD, or a kind and its group.
+/// Whether the text contains the kind and the group of a CRD, or the name of an API, which has a version. An
+/// operator may write the name of the CRD, or a kind and its group.
 fn names_missing(text: &Value, missing: &str) -> bool {
-    let (plural, group) = missing.split_once('.').unwrap_or((missing, ""));
+    let of_crd = missing.split_once('.').filter(|_| !missing.contains('/'));
+    let (plural, group) = of_crd.unwrap_or(("", missing));
     let text = text.as_str().unwrap_or_default().to_lowercase();
     text.contains(plural.trim_end_matches('s')) && text.contains(group)
 }
@@ -216,5 +217,12 @@ mod tests {
     #[case::without_a_kind("scheduling.volcano.sh is not served", false)]
     fn a_missing_crd_is_named_by_its_kind_and_group(#[case] text: &str, #[case] wanted: bool) {
         assert_eq!(names_missing(&text.into(), "podgroups.scheduling.volcano.sh"), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::by_name("scheduling.k8s.io/v1beta1 is not served", true)]
+    #[case::another_group("no scheduling: apps.k8s.io/v1 is not served", false)]
+    fn a_missing_api_is_named_by_its_group_and_version(#[case] text: &str, #[case] wanted: bool) {
+        assert_eq!(names_missing(&text.into(), API), wanted);
     }
 }
