@@ -77,6 +77,11 @@ impl Target {
         }
     }
 
+    /// Returns a setting of the backend's profile, from the operator's declaration.
+    pub fn configured(self, name: &str) -> Option<&'static Value> {
+        self.declaration()?.configuration.get(name)
+    }
+
     /// Whether the operator under test acts on PodGangs that no PodCliqueSet controls.
     pub fn acts_on_any_pod_gang(self) -> bool {
         self.declaration().is_none_or(|declaration| !declaration.pod_gangs_of_sets_only)
@@ -136,6 +141,8 @@ mod tests {
             !target.lacks_by_declaration(Feature::TopologyNested),
             "the suite's description lacks it too"
         );
+        assert_eq!(target.configured("gangMode"), Some(&"NonStrict".into()));
+        assert_eq!(Target::VOLCANO.configured("gangMode"), None);
     }
 
     #[test]

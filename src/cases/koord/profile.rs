@@ -14,7 +14,7 @@ use conformance_facts::gang_resources::is_gang_resource;
 use crate::prelude::*;
 
 const GANG_RESOURCE_MISSING: Code = Code::new("gang-resource-missing");
-const NOT_AS_ANNOTATED: Code = Code::new("not-as-annotated");
+pub(super) const NOT_AS_ANNOTATED: Code = Code::new("not-as-annotated");
 const LABEL_MISSING: Code = Code::new("label-missing");
 
 pub(crate) const CASE: Case =
