@@ -45,6 +45,14 @@ pub fn of(case: &str, clause: &str, target: Target) -> Option<&'static Deviation
     DEVIATIONS.iter().find(|known| known.case == case && known.clause == clause && known.target == target)
 }
 
+/// Returns the deviation by which the target never reaches a state that the case awaits, on no machine.
+pub(crate) fn of_each_timeout(case: &str, target: Target) -> Option<&'static Deviation> {
+    DEVIATIONS.iter().find(|known| {
+        let is_always_late = known.occurs == Occurs::Always && known.shows == [DID_NOT_HAPPEN];
+        known.case == case && known.target == target && is_always_late
+    })
+}
+
 pub fn may_show(case: &str, target: Target) -> bool {
     DEVIATIONS.iter().any(|known| known.case == case && known.target == target)
 }

@@ -82,6 +82,25 @@ fn a_clause_that_a_known_deviation_leaves_undecided_is_announced(#[case] stop: S
     assert_eq!((deviation.0, deviation.1), ("GANG-26", Verdict::KnownDeviation));
 }
 
+/// On kube-scheduler 1.37, the awaited state is never reached.
+#[test]
+fn a_deviation_that_no_machine_avoids_explains_the_timeout_of_a_slow_one() {
+    let case = suites::case("del/shared-claims").unwrap();
+    let judged_on = |target: Target| {
+        let kinds = schedulers::of(target).kinds();
+        let story = kinds.iter().fold(Story::on(target), |story, kind| story.added(object(kind, "g")));
+        let found = [Finding { clause: "DEL-01", ruling: not_reached() }];
+        let judged = judgements(case, target, &story.end(), &found, Some(&too_slow()));
+        judged.iter().map(|of| (of.clause.clone(), of.outcome.verdict)).collect::<Vec<_>>()
+    };
+    let verdicts = |found: [(&str, Verdict); 2]| found.map(|(clause, verdict)| (clause.to_owned(), verdict));
+    assert_eq!(
+        judged_on(Target::KUBE_TREE),
+        verdicts([("DEL-01", Verdict::NotRun), ("AON-01", Verdict::KnownDeviation)])
+    );
+    assert_eq!(judged_on(Target::KUBE_POD_GROUP)[0], ("DEL-01".to_owned(), Verdict::Error));
+}
+
 /// AON-03 has a known deviation of its own in this case, which did not occur.
 #[test]
 fn a_violated_precondition_excuses_a_clause_that_may_deviate_too() {

@@ -51,9 +51,11 @@ pub fn judgements(
         .filter(|stop| breach.is_some() || stop.is_too_slow())
         .and_then(|_| first_violated(findings.iter().chain(&violated)));
     let culprit = found.or_else(|| {
-        let breach = breach?;
-        let finding = breached(case, target, findings, &breach)?;
-        let culprit = (finding.clause, breach.message);
+        let (finding, message) = match breach {
+            Some(breach) => (breached(case, target, findings, &breach)?, breach.message),
+            None => never_in_time(case, target, stop_of_case?)?,
+        };
+        let culprit = (finding.clause, message);
         violated.push(finding);
         Some(culprit)
     });
@@ -134,6 +136,14 @@ fn breached(case: &Case, target: Target, findings: &[Finding], breach: &Breach) 
         clause.filter(|clause| target.owes(clause) || checked_clauses(case, target).contains(&clause.id))?;
     let violation = Violation::new(DID_NOT_HAPPEN, breach.message.clone(), []);
     Some(Finding { clause: clause.id, ruling: Err(violation.into()) })
+}
+
+/// Returns the violation of a known deviation that also explains a timeout on a slow machine.
+fn never_in_time(case: &Case, target: Target, stop: &Stop) -> Option<(Finding, String)> {
+    let known = deviations::of_each_timeout(case.id, target).filter(|_| stop.is_too_slow())?;
+    let message = stop.to_string().lines().next().unwrap_or_default().to_owned();
+    let violation = Violation::new(DID_NOT_HAPPEN, message.clone(), []);
+    Some((Finding { clause: known.clause, ruling: Err(violation.into()) }, message))
 }
 
 /// Returns the violations of a clause, including those reported as a violated precondition of another clause.
