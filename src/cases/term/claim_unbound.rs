@@ -45,8 +45,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         (STUCK): pod("volume-missing-0-tied"), (OTHER_CLAIM): pod("volume-missing-0-tied-too"),
     });
     test.mark(WAITS, waiting);
-    until_reported(test).await?;
+    // First the volume, because the control is terminated when its delay ends.
     test.create_volume(CONTROL).await?;
+    until_reported(test).await?;
     until_whole(test, CONTROL, &["free", "tied"]).await?;
     test.mark(CONTROL_WHOLE, Value::Null);
     let former = test.pods_of("volume-missing-0-free");
@@ -59,7 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// A timeout does not stop the case. The wait is short, so that the control's volume is not late.
+/// A timeout does not stop the case.
 async fn until_reported(test: &TestContext) -> Result<(), Stop> {
     let history = test.history();
     let (gangs, waits) = (history.gangs(STUCK).unwrap_or_default(), waits(&history));
