@@ -170,7 +170,7 @@ async fn run_step(
 }
 
 fn set_name(number: usize) -> String {
-    format!("killed-{number}")
+    format!("crashed-{number}")
 }
 
 fn check(history: &History) -> Vec<Finding> {
@@ -256,7 +256,7 @@ mod tests {
             story.mark(ENDED, json!({"name": set, "step": step.name(), "killed": set != CONTROL}))
         };
         let control = ended(Story::flat().added(object("PodClique", "undisturbed-0-router")), CONTROL);
-        check(&ended(control, "killed-0").end())
+        check(&ended(control, "crashed-0").end())
     }
 
     #[test]
