@@ -34,15 +34,14 @@ What schedulers and operators do, by part of the [contract](../docs/contract/REA
 [CONTRIBUTING.md](CONTRIBUTING.md) explains how to make, check and contribute a report.
 ";
 
-/// A page with matrices: its areas, and relative paths of folders.
+/// A page with matrices: its areas, and the relative path of `results/`.
 struct Page {
     areas: &'static [Area],
     results: &'static str,
-    docs: &'static str,
 }
 
-const IN_RESULTS: Page = Page { areas: &Area::ALL, results: "", docs: "../docs/" };
-const IN_README: Page = Page { areas: &Area::IN_README, results: "results/", docs: "docs/" };
+const IN_RESULTS: Page = Page { areas: &Area::ALL, results: "" };
+const IN_README: Page = Page { areas: &Area::IN_README, results: "results/" };
 
 /// The verdicts that a cell counts after the passed clauses.
 const SHOWN: [(Verdict, &str); 5] = [
@@ -77,7 +76,7 @@ pub fn results_page(published: &[Published]) -> String {
         return text + "\nNo report is published yet.\n";
     }
     text += "\n";
-    text += &legend(&IN_RESULTS);
+    text += &legend();
     for (operator, reports) in by_operator(published) {
         let tables = [results(&reports), matrix(&reports, &IN_RESULTS), violations(&reports)];
         text += &format!("\n## {operator}\n\n{}", tables.join("\n"));
@@ -97,21 +96,22 @@ fn part_of_readme(published: &[Published]) -> String {
     if published.is_empty() {
         return "No report is published yet: [how to contribute one](results/CONTRIBUTING.md).\n".to_owned();
     }
-    let mut text = legend(&IN_README);
-    text += "[All results](results/README.md) have the other clauses, the clauses that fail, and machine, date and\n";
-    text += "command of each run.\n";
+    let mut text = "\
+[All results](results/README.md) explain the cells. They have the other clauses, the clauses that fail, and the machine, date and
+command of each run. The last row counts recommended clauses.
+"
+    .to_owned();
     for (operator, reports) in by_operator(published) {
         text += &format!("\n### {operator}\n\n{}", matrix(&reports, &IN_README));
     }
     text
 }
 
-fn legend(page: &Page) -> String {
-    let known = format!("{}reading-a-report.md#known-deviations", page.docs);
+fn legend() -> String {
     [
         "`38/41, 2 fail, 1 not run`: 41 required clauses apply to the target, and 38 of them pass. The clauses",
         "of a feature that the operator does not declare do not apply.",
-        &format!("`deviate`: violated as a [known deviation]({known})."),
+        "`deviate`: violated as a [known deviation](../docs/reading-a-report.md#known-deviations).",
         "The last row counts the recommended clauses of all parts.",
         &format!("The current version of the contract is {VERSION}.\n"),
     ]
