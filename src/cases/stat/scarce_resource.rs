@@ -82,8 +82,8 @@ fn gangs(history: &History) -> Result<Vec<(Gang, Terms)>, Broken> {
     SETS.iter().map(gang).collect()
 }
 
-/// The scarce resource is the one of which a pod requests more than any node has. If there is none, the taint
-/// excludes the pod.
+/// Returns the terms of the scarce resource: a pod requests more than any node has. Without such a resource,
+/// the taint excludes the pod.
 fn terms(history: &History, set: &str) -> Result<Terms, Broken> {
     let live = history.end();
     let fits = |resource: &str, amount: Amount| {
