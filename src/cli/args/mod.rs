@@ -37,10 +37,10 @@ pub(crate) use self::run::{
 #[command(
     name = "grove-conformance",
     version,
-    long_about = "Runs Grove PodCliqueSets against a real API server and a real gang scheduler and reports, clause \
-                  by clause, whether the backend keeps its promises.\n\nExit codes: 0 no required clause failed; 1 one failed, was \
-                  flaky, or a known deviation passed; 2 usage; 3 infrastructure (nothing is known about the clauses), or \
-                  the run was interrupted (its report is incomplete).",
+    long_about = "Runs Grove PodCliqueSets on a real API server and a real gang scheduler, and reports which \
+                  clauses of Grove's contract are satisfied.\n\nExit codes: 0 no required clause failed; 1 one \
+                  failed or was flaky, a known deviation passed, or a declared feature was not shown; 2 usage; 3 a \
+                  clause could not be judged, or the run was interrupted (its report is incomplete).",
     max_term_width = 110
 )]
 pub(crate) struct Cli {

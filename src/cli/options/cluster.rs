@@ -20,9 +20,8 @@ pub(crate) struct ClusterOptions {
     /// Context of the kubeconfig, instead of the current one.
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Lease the nodes of your cluster with this label to cases, with their own capacity, instead of
-    /// simulating nodes. The harness restores their labels and taints. One node more than a case needs is for
-    /// canaries.
+    /// Lease the nodes of your cluster with this label to cases, instead of simulating nodes. The harness
+    /// restores their labels and taints. One of the nodes is for canaries.
     #[arg(long, value_name = "KEY=VALUE")]
     pub nodes_where: Option<String>,
     /// Run on a cluster of `cluster create` (cases that stop components still get their own cluster).

@@ -7,12 +7,11 @@ use super::layer::layered;
 #[derive(Debug, Clone, Default, PartialEq, Args, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ExecutionOptions {
-    /// How thoroughly to judge: a few short cases (quick), or all of them. The other depths differ in what
-    /// takes long: the lifecycle on several gang scopes of kube-scheduler,
-    /// crashes of the operator after a write (AON-13, UPD-17), and gang timeouts (AON-02), which are 5
-    /// minutes for kube-scheduler and 30 seconds for Koordinator. --seed chooses the scope and the crashes
-    /// of the default. A selection, --scope, --class and --shard judge the lifecycle on every scope
-    /// [default: default].
+    /// How thoroughly to judge. quick runs a few short cases, default and full run all of them. These two
+    /// differ in what takes long: lifecycle cases on several gang scopes of kube-scheduler, crashes of the
+    /// operator after a write (AON-13, UPD-17), and gang timeouts (AON-02), which are 5 minutes for
+    /// kube-scheduler and 30 seconds for Koordinator. --seed selects the scope and the crashes of default.
+    /// A selection, --scope, --class and --shard judge the lifecycle on every scope [default: default].
     #[arg(long, value_enum, value_name = "DEPTH")]
     pub depth: Option<Depth>,
     /// Seed for the parts of a run that are sampled: crash points, and the gang scope of kube-scheduler on
@@ -28,8 +27,7 @@ pub(crate) struct ExecutionOptions {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           hide_possible_values = true)]
     pub fail_fast: Option<bool>,
-    /// Exit with 1 also if a recommendation is violated, as for a requirement. Only this suite makes
-    /// recommendations.
+    /// Exit with 1 also if a recommended clause is violated. Only this suite asks for these clauses.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           hide_possible_values = true)]
     pub strict: Option<bool>,
@@ -48,7 +46,7 @@ layered!(ExecutionOptions: depth, seed, retries, fail_fast, strict, timeout_scal
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Depth {
-    /// Short cases only, on one gang scope: a first look within half a minute.
+    /// Short cases only, on one gang scope: a first look.
     Quick,
     /// The lifecycle on one gang scope, twelve operator crashes, no gang timeout.
     #[default]

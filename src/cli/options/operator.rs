@@ -15,8 +15,8 @@ pub(crate) struct OperatorOptions {
     #[arg(long = "operator", value_name = "upstream=DIR|exec:FILE|existing")]
     pub source: Option<String>,
     /// Also judge upgrades (MIG). This operator, named as for --operator, creates gangs. Then the operator of
-    /// --operator, or the reference operator, replaces it. kubernetes=1.36 judges only upgrades, of the
-    /// control plane to the next version, under the operator of --operator.
+    /// --operator, or the reference operator, replaces it. With kubernetes=1.36, the next version replaces
+    /// the control plane instead of the operator, and only upgrades are judged.
     #[arg(long, value_name = "reference|upstream=DIR|exec:FILE|kubernetes=V")]
     pub upgrade_from: Option<String>,
     /// Declaration of the operator, instead of the file that comes with its description. Clauses of
