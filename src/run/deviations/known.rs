@@ -214,7 +214,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         shows: EVICTED_FOR_NEVER,
         version: "v1.15.1",
         occurs: Occurs::Always,
-        reason: "Volcano's action gangpreempt does not read preemptionPolicy, as preempt and reclaim do: a gang \
+        reason: "Volcano's action gangpreempt ignores preemptionPolicy, unlike preempt and reclaim: a gang \
                  whose PriorityClass says Never evicts gangs of lower priority",
     },
     Deviation {
