@@ -140,6 +140,14 @@ fn a_scheduler_without_answers_is_not_published() {
     assert!(excerpt_of(&results, "v1.16.0", DOCUMENT).exists());
 }
 
+/// The other rounds of such a cell were lost.
+#[test]
+fn an_answer_of_too_few_rounds_has_no_excerpt() {
+    let distribution = [("bound".to_owned(), 1)].into();
+    let cell = Cell { outcome: Outcome::NoAnswer, distribution, ..Cell::default() };
+    assert!(is_shown(&cell, "") && !is_shown(&cell, "bound"));
+}
+
 #[test]
 fn a_changed_history_is_not_published() {
     let run = observed("v1.15.1", &[recorded("")]);

@@ -82,7 +82,7 @@ pub enum Outcome {
     Answered,
     /// The rounds gave different answers.
     Varies,
-    /// No round reached the moment of the question.
+    /// Too few rounds reached the moment of the question.
     #[default]
     NoAnswer,
     /// The scheduler does not have what the question is about.

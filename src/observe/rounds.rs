@@ -1,5 +1,6 @@
 //! Combines the answers of several rounds into one cell. A scheduler that decides a race differently each
-//! time has no answer: its cell varies, with the distribution.
+//! time has no answer: its cell varies, with the distribution. If too many rounds have no answer, neither has
+//! the cell.
 
 use crate::answer::{Answered, NoAnswer};
 use crate::behaviour::{Cell, Evidence, Outcome};
@@ -25,25 +26,26 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
     }
     let most = cell.distribution.iter().max_by_key(|(_, times)| **times);
     let most = most.map(|(word, times)| (word.clone(), *times as usize));
-    let shown = most.as_ref().map_or("", |(word, _)| word.as_str());
-    // The first history is the one behind the shown answer.
-    histories.sort_by_key(|(of, _)| *of != shown);
-    cell.histories = histories.into_iter().map(|(_, history)| history).collect();
-    let Some((word, times)) = most else {
-        if !applies {
-            cell.outcome = Outcome::DoesNotApply;
-            cell.histories.clear();
-        }
-        return cell;
-    };
     // Four of five, rounded up.
-    let is_clear = times >= (count * 4).div_ceil(5);
-    cell.outcome = if is_clear { Outcome::Answered } else { Outcome::Varies };
-    if let Some(first) = answers.into_iter().find(|answer| answer.word == word) {
+    let needed = (count * 4).div_ceil(5);
+    cell.outcome = match &most {
+        None if !applies => Outcome::DoesNotApply,
+        Some((_, times)) if *times >= needed => Outcome::Answered,
+        Some(_) if cell.distribution.len() > 1 => Outcome::Varies,
+        Some(_) | None => Outcome::NoAnswer,
+    };
+    let most = most.filter(|_| cell.outcome != Outcome::NoAnswer);
+    let shown = most.map(|(word, _)| word).unwrap_or_default();
+    if cell.outcome != Outcome::DoesNotApply {
+        // The first history is the one behind the shown answer.
+        histories.sort_by_key(|(of, _)| *of != shown);
+        cell.histories = histories.into_iter().map(|(_, history)| history).collect();
+    }
+    if let Some(first) = answers.into_iter().find(|answer| answer.word == shown) {
         cell.figures = first.figures;
         cell.notes = first.notes;
     }
-    cell.answer = is_clear.then_some(word);
+    cell.answer = (cell.outcome == Outcome::Answered).then_some(shown);
     cell
 }
 
@@ -67,7 +69,8 @@ mod tests {
     #[case::three_of_five(&["waits", "bound", "bound", "bound", "waits"], Outcome::Varies, None)]
     #[case::one_of_two(&["waits", "bound"], Outcome::Varies, None)]
     #[case::one_round_lost(&["bound", "bound", "", "bound", "bound"], Outcome::Answered, Some("bound"))]
-    #[case::two_rounds_lost(&["bound", "", "", "bound", "bound"], Outcome::Varies, None)]
+    #[case::two_rounds_lost(&["bound", "", "", "bound", "bound"], Outcome::NoAnswer, None)]
+    #[case::lost_and_different(&["bound", "", "waits", "bound", "bound"], Outcome::Varies, None)]
     #[case::none(&["", ""], Outcome::NoAnswer, None)]
     #[case::does_not_apply(&["-", "-"], Outcome::DoesNotApply, None)]
     fn an_answer_needs_four_of_five_rounds(
