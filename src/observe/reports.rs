@@ -168,10 +168,16 @@ pub(crate) fn in_events(live: &Live, target: Target, gang: &PlainGang) -> Answer
         (false, false) => "on-both",
     };
     let all = || on_pods.iter().chain(&on_resource);
-    let times: u64 = all().map(|event| event["count"].as_u64().unwrap_or(1)).sum();
+    let times: u64 = all().map(|event| repetitions(event)).sum();
     let quotes: BTreeSet<_> =
         all().map(|event| quoted("event", text(&event["reason"]), event_note(event))).collect();
     Ok(Answer::new(word).figure("events", times as f64, "events").notes(quotes))
+}
+
+/// Clients of the newer events API count repetitions in a series.
+fn repetitions(event: &Value) -> u64 {
+    let counts = [&event["count"], &event["series"]["count"]];
+    counts.into_iter().find_map(Value::as_u64).unwrap_or(1)
 }
 
 /// Whether every pod, the gang resource, and events about both report something.
@@ -259,6 +265,14 @@ mod tests {
         let live = story().all_added(gang).all_added(events).end().end();
         let answer = in_events(&live, TARGET, &GANG).unwrap();
         assert_eq!((answer.word, answer.figures[0].value), (wanted, times));
+    }
+
+    #[rstest::rstest]
+    #[case::counted(json!({"count": 3}), 3)]
+    #[case::series(json!({"count": null, "series": {"count": 5}}), 5)]
+    #[case::once(json!({}), 1)]
+    fn repetitions_of_an_event_are_counted(#[case] event: Value, #[case] wanted: u64) {
+        assert_eq!(repetitions(&event), wanted);
     }
 
     #[test]

@@ -42,6 +42,7 @@ const FIELDS: &[&str] = &[
     "reason",
     "message",
     "count",
+    "series",
     "involvedObject",
 ];
 /// The labels that stay; those of nodes all stay.
