@@ -117,6 +117,18 @@ pub(crate) async fn remove_gate(test: &TestContext, gang: &PlainGang, index: usi
     test.patch("Pod", &pod_name(test, gang, index), change).await.map(drop)
 }
 
+/// A pod with this finalizer stays Terminating on its node after its deletion, until [`release`].
+const FINALIZER: &str = "example.com/keep";
+
+pub(crate) fn kept(pod: &mut Value) {
+    pod["metadata"]["finalizers"] = json!([FINALIZER]);
+}
+
+pub(crate) async fn release(test: &TestContext, gang: &PlainGang, index: usize) -> Result<(), Stop> {
+    let change = json!({"metadata": {"finalizers": null}});
+    test.patch("Pod", &pod_name(test, gang, index), change).await.map(drop)
+}
+
 /// Deletes the pod at an index without grace, and waits until the history shows it.
 pub(crate) async fn lose_pod(test: &TestContext, gang: &PlainGang, index: usize) -> Result<(), Stop> {
     test.force_delete_pod(&pod_name(test, gang, index)).await

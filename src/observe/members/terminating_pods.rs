@@ -3,7 +3,6 @@
 
 use conformance_driver::context::Awaited;
 use conformance_driver::limits;
-use serde_json::{Value, json};
 
 use crate::prelude::*;
 
@@ -14,23 +13,20 @@ pub(crate) const OBSERVATION: Observation =
 
 const GANG: PlainGang = PlainGang::new("terminating", 2);
 const LATER: usize = 2;
-const FINALIZER: &str = "example.com/keep";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let observed = observe_while_terminating(test).await;
     for index in 0..2 {
-        let released = json!({"metadata": {"finalizers": null}});
         // If the driver stopped early, the pod may not exist.
-        let _ = test.patch("Pod", &steps::pod_name(test, &GANG, index), released).await;
+        let _ = steps::release(test, &GANG, index).await;
     }
     observed
 }
 
 async fn observe_while_terminating(test: &mut TestContext) -> Result<(), Stop> {
     steps::create_resource(test, &GANG, |_| {}).await?;
-    let kept = |pod: &mut Value| pod["metadata"]["finalizers"] = json!([FINALIZER]);
     for index in 0..2 {
-        steps::create_pod(test, &GANG, index, kept).await?;
+        steps::create_pod(test, &GANG, index, steps::kept).await?;
     }
     steps::until_bound(test, &GANG, 2).await?;
     for index in 0..2 {
