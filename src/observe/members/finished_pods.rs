@@ -6,11 +6,13 @@ use conformance_driver::limits;
 use conformance_driver::pod_health::Containers;
 use conformance_history::text;
 
+use super::WITHOUT_MINIMUM;
 use crate::prelude::*;
 
 pub(crate) const OBSERVATION: Observation =
     question!("Do finished pods count towards the minimum of their gang?")
         .answers(&["count", "do-not-count"])
+        .not_on(WITHOUT_MINIMUM)
         .nodes(&[nodes(3).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("finished", 2);

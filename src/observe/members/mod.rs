@@ -1,5 +1,11 @@
 //! Which pods count towards the minimum of their gang.
 
+use conformance_contract::scheduler::Scheduler;
+
 pub(crate) mod finished_pods;
 pub(crate) mod other_scheduler_name;
 pub(crate) mod terminating_pods;
+
+/// Schedulers that bind a new pod of a gang that was bound before, regardless of its other pods.
+const WITHOUT_MINIMUM: &[(Scheduler, &str)] =
+    &[(Scheduler::KOORDINATOR, "after a gang was bound, it binds each new pod alone (bound/all-pods-lost)")];

@@ -4,11 +4,13 @@
 use conformance_driver::context::Awaited;
 use conformance_driver::limits;
 
+use super::WITHOUT_MINIMUM;
 use crate::prelude::*;
 
 pub(crate) const OBSERVATION: Observation =
     question!("Do Terminating pods count towards the minimum of their gang?")
         .answers(&["count", "do-not-count"])
+        .not_on(WITHOUT_MINIMUM)
         .nodes(&[nodes(3).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("terminating", 2);
