@@ -3,7 +3,7 @@
 use conformance_contract::scheduler::Scheduler;
 use conformance_driver::case::nodes;
 use conformance_driver::context::{Stop, TestContext};
-use conformance_history::{History, Live, name};
+use conformance_history::{History, Live};
 use serde_json::{Value, json};
 
 use crate::answer::Answered;
@@ -13,6 +13,7 @@ use crate::topology::{self, WITHOUT_LEVELS};
 use crate::{reports, seen, steps};
 
 pub(crate) const GANG: PlainGang = PlainGang::new("waiting", 3);
+pub(crate) const SIBLING: PlainGang = PlainGang::new("sibling", 1);
 
 macro_rules! reports_while {
     ($id:literal, $state:literal, $submit:ident, $nodes:expr, $not_on:expr) => {
@@ -72,11 +73,7 @@ pub(crate) static REPORTS: [[Observation; 3]; 5] = [
         "a sibling of the gang is missing",
         missing_sibling,
         &[nodes(3).gpus(8)],
-        &[
-            (Scheduler::KUBE, "a PodGroup has siblings only in a tree, which an operator creates"),
-            (Scheduler::VOLCANO, "siblings are subgroups of one gang resource"),
-            (Scheduler::KAI, "siblings are subgroups of one gang resource"),
-        ]
+        WITHOUT_SIBLINGS
     ),
     // 3 nodes x 8 GPUs without the label of the level; a gang of 3 pods x 8 GPUs that requires the level.
     reports_while!(
@@ -93,10 +90,16 @@ pub(crate) const WITHOUT_QUEUES: &[(Scheduler, &str)] = &[
     (Scheduler::KOORDINATOR, "its gang resource has no queue"),
 ];
 
+pub(crate) const WITHOUT_SIBLINGS: &[(Scheduler, &str)] = &[
+    (Scheduler::KUBE, "a PodGroup has siblings only in a tree, which an operator creates"),
+    (Scheduler::VOLCANO, "siblings are subgroups of one gang resource"),
+    (Scheduler::KAI, "siblings are subgroups of one gang resource"),
+];
+
 /// Koordinator's annotation with all gang resources whose gangs are bound together.
 const SIBLINGS: &str = "gang.scheduling.koordinator.sh/groups";
 
-async fn too_few_pods(test: &TestContext) -> Result<(), Stop> {
+pub(crate) async fn too_few_pods(test: &TestContext) -> Result<(), Stop> {
     steps::submit(test, &GANG, GANG.minimum - 1).await
 }
 
@@ -105,18 +108,25 @@ async fn whole_gang(test: &TestContext) -> Result<(), Stop> {
 }
 
 pub(crate) async fn missing_queue(test: &TestContext) -> Result<(), Stop> {
-    steps::create_resource_with(test, &GANG, "queue", "missing".into()).await?;
+    in_queue(test, "missing").await
+}
+
+pub(crate) async fn in_queue(test: &TestContext, queue: &str) -> Result<(), Stop> {
+    steps::create_resource_with(test, &GANG, "queue", queue.into()).await?;
     steps::create_pods(test, &GANG, 0..GANG.minimum).await
 }
 
 async fn missing_sibling(test: &TestContext) -> Result<(), Stop> {
-    let namespace = &test.namespace;
-    let edit = |resource: &mut Value| {
-        let siblings = json!([format!("{namespace}/{}", name(resource)), format!("{namespace}/missing")]);
-        resource["metadata"]["annotations"][SIBLINGS] = siblings.to_string().into();
-    };
-    steps::create_resource(test, &GANG, edit).await?;
-    steps::create_pods(test, &GANG, 0..GANG.minimum).await
+    with_sibling(test, &GANG).await
+}
+
+/// Creates the gang or its sibling. Both name both.
+pub(crate) async fn with_sibling(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
+    let named = |gang: &PlainGang| format!("{}/{}", test.namespace, steps::own_name(test, gang));
+    let siblings = json!([named(&GANG), named(&SIBLING)]).to_string();
+    let edit = |resource: &mut Value| resource["metadata"]["annotations"][SIBLINGS] = siblings.into();
+    steps::create_resource(test, gang, edit).await?;
+    steps::create_pods(test, gang, 0..gang.minimum).await
 }
 
 async fn missing_label(test: &TestContext) -> Result<(), Stop> {

@@ -2,7 +2,7 @@
 //!
 //! - `waits`, `conditions`, `surplus`, `bound`, `members`, `preemption`, `topology`, `load`: observations, one
 //!   `.rs` file each. The build script registers them as it registers cases.
-//! - `priority`, `affinity`, `causes`: tables of observations that differ in one argument
+//! - `priority`, `affinity`, `causes`, `ends`: tables of similar observations
 //! - `observation`, `answer`: a question, and its answer from a history. `plain_gang` is the gang that most
 //!   questions are about, and `steps` what drivers do with it.
 //! - `seen`, `reports`: what a history shows of a gang, and what the gang reports
@@ -19,6 +19,7 @@ mod causes;
 mod comparison;
 mod conditions;
 mod decisions;
+mod ends;
 mod load;
 mod members;
 mod observation;
@@ -48,8 +49,12 @@ pub use rounds::cell;
 include!(concat!(env!("OUT_DIR"), "/cases.rs"));
 
 pub fn all() -> impl Iterator<Item = &'static Observation> {
-    let tables: [&'static [Observation]; 3] =
-        [&affinity::OBSERVATIONS, &priority::OBSERVATIONS, causes::REPORTS.as_flattened()];
+    let tables: [&'static [Observation]; 4] = [
+        &affinity::OBSERVATIONS,
+        &ends::OBSERVATIONS,
+        &priority::OBSERVATIONS,
+        causes::REPORTS.as_flattened(),
+    ];
     OBSERVATIONS.iter().chain(tables.into_iter().flatten())
 }
 

@@ -270,7 +270,7 @@ pub(crate) fn pod_name(test: &TestContext, gang: &PlainGang, index: usize) -> St
     format!("{}-{index}", own_name(test, gang))
 }
 
-fn own_name(test: &TestContext, gang: &PlainGang) -> String {
+pub(crate) fn own_name(test: &TestContext, gang: &PlainGang) -> String {
     let name = unique(gang.name, &test.namespace);
     match gang.copy {
         Some(copy) => format!("{name}-{copy}"),
