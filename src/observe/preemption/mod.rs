@@ -10,17 +10,16 @@ use crate::steps;
 pub(crate) mod evicted_pods;
 pub(crate) mod report_of_evicted_pod;
 
-/// Schedulers that preempt only with another configuration than here.
-const WITHOUT_PREEMPTION: &[(Scheduler, &str)] = &[
-    (Scheduler::VOLCANO, "its default configuration has no action that preempts"),
-    (Scheduler::KOORDINATOR, "the suite turns preemption off, which would evict pods of other questions"),
-    (Scheduler::KAI, "the suite turns preemption off, which would evict pods of other questions"),
-];
+/// The suite starts Volcano and KAI without preemption. With it, they would evict pods of other questions, so
+/// these questions are asked alone.
+const WITHOUT_PREEMPTION: &[(Scheduler, &str)] =
+    &[(Scheduler::KOORDINATOR, "its default configuration has no preemption by gangs (enablePreemption)")];
 
 const GANG: PlainGang = PlainGang::new("running", 2);
 const URGENT: PlainGang = PlainGang::new("urgent", 1);
 
 async fn preempt(test: &mut TestContext) -> Result<(), Stop> {
+    test.enable_preemption().await?;
     let class = steps::priority_class(test).await?;
     steps::submit_bound(test, &GANG, 2).await?;
     let name = |object: &mut Value| object["spec"]["priorityClassName"] = class.as_str().into();

@@ -1,5 +1,6 @@
 //! 2 nodes x 8 GPUs; a bound gang of 2 pods x 8 GPUs, then a pod x 8 GPUs with a higher priority.
 
+use conformance_driver::control_plane::restored;
 use conformance_history::{event_about, event_note, text};
 use serde_json::Value;
 
@@ -7,13 +8,17 @@ use super::{GANG, URGENT, WITHOUT_PREEMPTION, preempt};
 use crate::answer::NoAnswer;
 use crate::prelude::*;
 
-pub(crate) const OBSERVATION: Observation =
-    question!("How is it reported that a pod of a gang was evicted for a pod with a higher priority?")
-        .answers(&["nothing", "condition", "event", "condition-and-event"])
-        .not_on(WITHOUT_PREEMPTION)
-        .nodes(&[nodes(2).gpus(8)]);
+pub(crate) const OBSERVATION: Observation = question!(
+    "How is it reported that a pod of a gang was evicted for a pod with a higher priority?",
+    restored
+)
+.answers(&["nothing", "condition", "event", "condition-and-event"])
+.not_on(WITHOUT_PREEMPTION)
+.isolation(Isolation::Exclusive)
+.nodes(&[nodes(2).gpus(8)]);
 
-const PREEMPTED: &str = "Preempted";
+/// Parts of the reasons of events: `Preempted` of kube-scheduler, `Evict` of Volcano and KAI.
+const REASONS: [&str; 2] = ["preempt", "evict"];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     preempt(test).await?;
@@ -24,7 +29,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn events(live: &Live) -> Vec<String> {
     let is_about_gang = |event: &&Value| {
-        event["reason"] == PREEMPTED && text(&event_about(event)["name"]).starts_with(GANG.name)
+        let reason = text(&event["reason"]).to_ascii_lowercase();
+        let is_eviction = REASONS.iter().any(|part| reason.contains(part));
+        is_eviction && text(&event_about(event)["name"]).starts_with(GANG.name)
     };
     let found = live.of("Event").filter(is_about_gang);
     found.map(|event| format!("event: {}", event_note(event))).collect()
