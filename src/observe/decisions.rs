@@ -1,5 +1,5 @@
-//! Decisions of the reference operator that rest on what a scheduler does where nothing is promised. A changed
-//! answer tells which decision has to be made again.
+//! Decisions of the reference operator that rest on what a scheduler does where nothing is promised. If an
+//! answer changes, the decision has to be made again.
 
 use serde::Deserialize;
 
@@ -24,10 +24,7 @@ struct Decision {
 impl Decision {
     /// Whether the decision is about the answers of a control plane of this version, such as `v1.37.2`.
     fn is_about(&self, kubernetes: &str) -> bool {
-        self.kubernetes.as_deref().is_none_or(|minor| {
-            let patch = kubernetes.trim_start_matches('v').strip_prefix(minor);
-            patch.is_some_and(|patch| patch.is_empty() || patch.starts_with('.'))
-        })
+        self.kubernetes.as_deref().is_none_or(|minor| is_of_minor(kubernetes, minor))
     }
 
     fn contradiction(&self, cell: &Cell) -> Option<String> {
@@ -45,6 +42,11 @@ impl Decision {
             )
         })
     }
+}
+
+pub(crate) fn is_of_minor(version: &str, minor: &str) -> bool {
+    let patch = version.trim_start_matches('v').strip_prefix(minor);
+    patch.is_some_and(|patch| patch.is_empty() || patch.starts_with('.'))
 }
 
 fn decisions() -> Result<Vec<Decision>, serde_json::Error> {

@@ -124,48 +124,6 @@ mod tests {
         assert!(observation("waits/nothing").is_none());
     }
 
-    /// Parses a table row that quotes answers: returns the observation's id and the answers in backticks.
-    fn quoted(row: &str) -> Option<(&str, Vec<&str>)> {
-        let mut cells = row.strip_prefix("| `")?.split(" | ");
-        let id = cells.next()?.strip_suffix('`')?;
-        // Every second part is between backticks.
-        let words = cells.next()?.split('`').skip(1).step_by(2).collect();
-        id.contains('/').then_some((id, words))
-    }
-
-    /// Whether a text between backticks is the id of an observation. Ids of cases have other groups.
-    fn is_id(text: &str) -> bool {
-        let is_plain =
-            |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "-/".contains(letter);
-        let group = text.split_once('/').map(|(group, _)| group);
-        text.chars().all(is_plain) && all().any(|observation| Some(observation.case.group()) == group)
-    }
-
-    #[test]
-    fn pages_of_schedulers_quote_answers_that_exist() {
-        let row = "| `priority/between-pods` | `bound` on 1.36, `waits` on 1.37 | text |";
-        assert_eq!(quoted(row), Some(("priority/between-pods", vec!["bound", "waits"])));
-        assert_eq!(quoted("| `gangMode` | `Strict` | `Strict` |"), None);
-        let pages = [
-            include_str!("../../docs/backends/kai.md"),
-            include_str!("../../docs/backends/koordinator.md"),
-            include_str!("../../docs/backends/kube-scheduler.md"),
-            include_str!("../../docs/backends/volcano.md"),
-        ];
-        assert!(is_id("bound/nothing") && !is_id("aon/one-pod-short") && !is_id("bound/ or"));
-        let ids = pages.iter().flat_map(|page| page.split('`')).filter(|text| is_id(text));
-        let unknown: Vec<_> = ids.filter(|id| observation(id).is_none()).collect();
-        assert!(unknown.is_empty(), "no observation: {unknown:?}");
-        let mut count = 0;
-        for (id, words) in pages.iter().flat_map(|page| page.lines()).filter_map(quoted) {
-            let known = observation(id).map(|observation| observation.answers).unwrap_or_default();
-            assert!(!words.is_empty(), "{id}");
-            assert!(words.iter().all(|word| known.contains(word)), "{id}: {words:?}, want some of {known:?}");
-            count += 1;
-        }
-        assert!(count >= 10, "{count} quotations");
-    }
-
     /// `observe` has no list of its own: the documentation is the list.
     #[test]
     fn the_documentation_lists_every_question() {

@@ -1,9 +1,12 @@
 //! The committed answers: `column` has those of a scheduler and version, `excerpt` the part of a history that
-//! proves an answer, `versions` what changed between columns, and `page` the table of all columns.
+//! proves an answer, `versions` what changed between columns, and `page` the table of all columns. Tests in
+//! `quotations` compare the pages of schedulers with the published answers.
 
 mod column;
 mod excerpt;
 mod page;
+#[cfg(test)]
+mod quotations;
 mod versions;
 
 pub use column::{by_scheduler, folder_name, sort};
