@@ -33,6 +33,8 @@ const FIELDS: &[&str] = &[
     "schedulingConstraints",
     "topology",
     "key",
+    "topologyConstraint",
+    "requiredTopologyLevel",
     "status",
     "phase",
     "conditions",

@@ -18,7 +18,6 @@ pub(crate) mod label_removed;
 pub(crate) const WITHOUT_LEVELS: &[(Scheduler, &str)] = &[
     (Scheduler::VOLCANO, "its levels are HyperNodes, which an operator writes"),
     (Scheduler::KOORDINATOR, "its levels are in a ClusterNetworkTopology, which an administrator writes"),
-    (Scheduler::KAI, "its levels are in a Topology, which an operator writes"),
 ];
 
 const ANSWERS: &[&str] = &["waits", "bound-in-one-domain", "bound-outside"];
@@ -27,9 +26,20 @@ const GANG: PlainGang = PlainGang::new("level", 2);
 
 pub(crate) const MISSING: &str = "example.com/missing-level";
 
+/// Creates the gang resource. KAI reads levels from a Topology, which has only this level here.
 pub(crate) async fn create_resource(test: &TestContext, gang: &PlainGang, level: &str) -> Result<(), Stop> {
-    let constraints = json!({"topology": [{"key": level}]});
-    steps::create_resource_with(test, gang, "schedulingConstraints", constraints).await
+    if test.target.scheduler() != Scheduler::KAI {
+        let constraints = json!({"topology": [{"key": level}]});
+        return steps::create_resource_with(test, gang, "schedulingConstraints", constraints).await;
+    }
+    let name = &test.namespace;
+    let topology = json!({
+        "apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": name},
+        "spec": {"levels": [{"nodeLabel": level}]},
+    });
+    test.create("Topology", &topology).await?;
+    let constraint = json!({"topology": name, "requiredTopologyLevel": level});
+    steps::create_resource_with(test, gang, "topologyConstraint", constraint).await
 }
 
 async fn observe_with(test: &mut TestContext, level: &str) -> Result<(), Stop> {
