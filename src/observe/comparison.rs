@@ -1,6 +1,6 @@
 //! Compares two documents. Reports each answer that changed, and each question of the new document that no
-//! longer has an answer. Questions and schedulers are matched by name, so the versions may differ. A cell
-//! with the outcome `Varies` does not count as a change.
+//! longer has an answer. Questions and schedulers are matched by name, so the versions may differ. It is a
+//! change if a question applies to only one of them. A cell with the outcome `Varies` is no change.
 
 use crate::behaviour::{Behaviour, Cell, Outcome, Question};
 
@@ -24,12 +24,9 @@ pub fn differences(old: &Behaviour, new: &Behaviour) -> Difference {
     for (question, cell) in new.cells() {
         let Some(before) = cell_of(old, question, &cell.backend) else { continue };
         let place = format!("{} on {} ({} to {})", question.id, cell.backend, before.version, cell.version);
-        match (before.outcome, cell.outcome) {
-            (Outcome::Answered, Outcome::Answered) if before.answer != cell.answer => {
-                let word = |cell: &Cell| cell.answer.clone().unwrap_or_default();
-                found.changed.push(format!("{place}: {}, was {}", word(cell), word(before)));
-            }
-            (Outcome::Answered, Outcome::NoAnswer) => {
+        match (shown(before), shown(cell)) {
+            (Some(old), Some(new)) if old != new => found.changed.push(format!("{place}: {new}, was {old}")),
+            (Some(_), None) if (before.outcome, cell.outcome) == (Outcome::Answered, Outcome::NoAnswer) => {
                 let reason = cell.reason.clone().unwrap_or_default();
                 found.lost.push(Loss { place, reason });
             }
@@ -37,6 +34,15 @@ pub fn differences(old: &Behaviour, new: &Behaviour) -> Difference {
         }
     }
     found
+}
+
+/// What a cell shows, if it is compared. A version of a scheduler may lack the feature of a question.
+fn shown(cell: &Cell) -> Option<&str> {
+    match cell.outcome {
+        Outcome::Answered => cell.answer.as_deref(),
+        Outcome::DoesNotApply => Some("does not apply"),
+        Outcome::Varies | Outcome::NoAnswer => None,
+    }
 }
 
 fn cell_of<'a>(document: &'a Behaviour, question: &Question, backend: &str) -> Option<&'a Cell> {
@@ -54,6 +60,7 @@ mod tests {
     #[case::changed(Outcome::Answered, Some("waits"), 1, 0)]
     #[case::varies(Outcome::Varies, None, 0, 0)]
     #[case::lost(Outcome::NoAnswer, None, 0, 1)]
+    #[case::does_not_apply(Outcome::DoesNotApply, None, 1, 0)]
     fn only_a_different_answer_is_a_change(
         #[case] outcome: Outcome,
         #[case] answer: Option<&str>,
@@ -63,6 +70,20 @@ mod tests {
         let old = document(Outcome::Answered, Some("bound"));
         let found = differences(&old, &document(outcome, answer));
         assert_eq!((found.changed.len(), found.lost.len()), (changed, lost), "{found:?}");
+    }
+
+    #[rstest::rstest]
+    #[case::applies(Outcome::Answered, Some("bound"), 1)]
+    #[case::same(Outcome::DoesNotApply, None, 0)]
+    #[case::no_answer(Outcome::NoAnswer, None, 0)]
+    fn a_question_that_begins_to_apply_is_a_change(
+        #[case] outcome: Outcome,
+        #[case] answer: Option<&str>,
+        #[case] changed: usize,
+    ) {
+        let old = document(Outcome::DoesNotApply, None);
+        let found = differences(&old, &document(outcome, answer));
+        assert_eq!((found.changed.len(), found.lost.len()), (changed, 0), "{found:?}");
     }
 
     #[test]
