@@ -24,6 +24,11 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
             }
         }
     }
+    let lost = count - answers.len();
+    if lost < count {
+        let of_rounds = |reason: String| format!("{lost} of {count} rounds have no answer: {reason}");
+        cell.reason = cell.reason.map(of_rounds);
+    }
     let most = cell.distribution.iter().max_by_key(|(_, times)| **times);
     let most = most.map(|(word, times)| (word.clone(), *times as usize));
     // Four of five, rounded up.
@@ -81,6 +86,15 @@ mod tests {
         let cell = rounds(words);
         assert_eq!((cell.outcome, cell.answer.as_deref()), (outcome, answer));
         assert_eq!(cell.reason.is_some(), words.iter().any(|word| ["", "-"].contains(word)));
+    }
+
+    #[test]
+    fn the_reason_counts_lost_rounds_if_others_have_answers() {
+        let reason = |words: &[&'static str]| rounds(words).reason;
+        let wanted = "2 of 3 rounds have no answer: the driver stopped";
+        assert_eq!(reason(&["", "bound", ""]).as_deref(), Some(wanted));
+        assert_eq!(reason(&["", ""]).as_deref(), Some("the driver stopped"));
+        assert_eq!(reason(&["bound"]), None);
     }
 
     #[test]

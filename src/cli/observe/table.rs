@@ -28,9 +28,32 @@ fn reasons(document: &Behaviour) -> String {
     let mut text = String::new();
     for (question, cell) in document.cells() {
         if let Some(reason) = &cell.reason {
-            let what = if cell.outcome == Outcome::DoesNotApply { "does not apply" } else { "no answer" };
-            let _ = writeln!(text, "{}, {}: {what}: {reason}", question.id, cell.backend);
+            let what = match cell.outcome {
+                Outcome::DoesNotApply => "does not apply: ",
+                Outcome::NoAnswer => "no answer: ",
+                Outcome::Answered | Outcome::Varies => "",
+            };
+            let _ = writeln!(text, "{}, {}: {what}{reason}", question.id, cell.backend);
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_observe::Question;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::lost_round(Outcome::Answered, "a/b, volcano: it stopped\n")]
+    #[case::no_answer(Outcome::NoAnswer, "a/b, volcano: no answer: it stopped\n")]
+    #[case::does_not_apply(Outcome::DoesNotApply, "a/b, volcano: does not apply: it stopped\n")]
+    fn reasons_say_what_they_are_about(#[case] outcome: Outcome, #[case] wanted: &str) {
+        let reason = Some("it stopped".into());
+        let cell = Cell { backend: "volcano".into(), outcome, reason, ..Cell::default() };
+        let question = Question { id: "a/b".into(), cells: vec![cell], ..Question::default() };
+        let document = Behaviour { questions: vec![question], ..Behaviour::default() };
+        assert_eq!(reasons(&document), wanted);
+    }
 }
