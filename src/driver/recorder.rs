@@ -160,10 +160,12 @@ impl Recorder {
 
     /// Notifies of changes in a followed namespace, or for "" of changes to cluster-scoped objects.
     pub fn follow(&self, namespace: &str) -> watch::Receiver<usize> {
-        self.logs.follow(namespace).unwrap_or_else(|| {
-            tracing::error!(namespace, "a case waits for a namespace that the recorder does not watch");
-            watch::channel(0).1
-        })
+        self.logs.follow(namespace).unwrap_or_else(|| not_followed(namespace))
+    }
+
+    /// Notifies of changes of objects in a followed namespace, not of the cluster-scoped objects in its log.
+    pub fn follow_objects(&self, namespace: &str) -> watch::Receiver<usize> {
+        self.logs.follow_objects(namespace).unwrap_or_else(|| not_followed(namespace))
     }
 
     pub fn since(&self, namespace: &str, index: usize) -> Vec<Entry> {
@@ -242,4 +244,9 @@ impl Recorder {
             }
         }
     }
+}
+
+fn not_followed(namespace: &str) -> watch::Receiver<usize> {
+    tracing::error!(namespace, "a case waits for a namespace that the recorder does not watch");
+    watch::channel(0).1
 }

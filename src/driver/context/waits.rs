@@ -80,10 +80,11 @@ impl TestContext {
             && self.test_cluster.recorder.look(namespace, is_reached)
     }
 
-    /// Waits until `done` is true, or until no object has changed for [`limits::SILENCE`]. If a controller
-    /// never stops writing, which GANG-11 covers, the wait ends after [`limits::REACTION`].
+    /// Waits until `done` is true, or until no object in the namespace has changed for [`limits::SILENCE`].
+    /// Changes of cluster-scoped objects do not count, because other cases cause them. If a controller never
+    /// stops writing, which GANG-11 covers, the wait ends after [`limits::REACTION`].
     pub async fn until_settled(&self, done: impl Fn(&Live) -> bool) {
-        let mut changes = self.test_cluster.recorder.follow(&self.namespace);
+        let mut changes = self.test_cluster.recorder.follow_objects(&self.namespace);
         let settled = async {
             while !self.look(&done) && self.within(limits::SILENCE, changes.changed()).await.is_some() {}
         };

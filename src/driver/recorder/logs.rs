@@ -27,6 +27,8 @@ struct Log {
     /// Latest resourceVersion by kind and name, including deleted objects.
     seen: HashMap<(String, String), u64>,
     length: watch::Sender<usize>,
+    /// Number of recorded versions of objects in the namespace.
+    versions: watch::Sender<usize>,
 }
 
 impl Log {
@@ -103,6 +105,7 @@ impl Logs {
                     live: Live::default(),
                     seen: HashMap::new(),
                     length: watch::Sender::new(0),
+                    versions: watch::Sender::new(0),
                 };
                 for object in
                     cluster.all().filter(|object| (log.belongs)(object)).cloned().collect::<Vec<_>>()
@@ -140,6 +143,10 @@ impl Logs {
             "" => Some(inner.cluster_length.subscribe()),
             _ => inner.by_namespace.get(namespace).map(|log| log.length.subscribe()),
         }
+    }
+
+    pub(super) fn follow_objects(&self, namespace: &str) -> Option<watch::Receiver<usize>> {
+        self.read().by_namespace.get(namespace).map(|log| log.versions.subscribe())
     }
 
     pub(super) fn since(&self, namespace: &str, index: usize) -> Vec<Entry> {
@@ -235,6 +242,7 @@ impl Inner {
                 let recorded = Recorded { change, object: object.into() };
                 log.live.apply(&recorded);
                 log.push(What::Object(recorded));
+                log.versions.send_modify(|versions| *versions += 1);
             }
         }
         self.reach(kind, version);

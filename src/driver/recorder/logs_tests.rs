@@ -92,6 +92,18 @@ fn entries_are_in_the_order_of_arrival() {
 }
 
 #[test]
+fn a_change_of_a_cluster_scoped_object_is_no_change_in_the_namespace() {
+    let logs = Logs::new();
+    let _tracked = logs.track("ns", Box::new(of_pool), None);
+    let (all, objects) = (logs.follow("ns").unwrap(), logs.follow_objects("ns").unwrap());
+    let have_changed = || (all.has_changed().unwrap(), objects.has_changed().unwrap());
+    logs.record("Node", Change::Added, node("n", 4, 0, "True"));
+    assert_eq!(have_changed(), (true, false));
+    logs.record("Pod", Change::Added, object("Pod", "ns", "p", 5));
+    assert_eq!(have_changed(), (true, true));
+}
+
+#[test]
 fn a_log_starts_with_the_cluster_scoped_objects_that_belong_to_it() {
     let logs = Logs::new();
     logs.record("Node", Change::Added, node("n", 4, 0, "True"));
