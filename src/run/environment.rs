@@ -60,6 +60,8 @@ use crate::suites;
 /// The maximum number of concurrent cases, as a multiple of the initial number.
 const MOST_SEATS: u32 = 3;
 const MOST_CONTROL_PLANES: u32 = 6;
+/// The maximum number of concurrent upgrade cases. They mostly wait, each on a control plane of its own.
+const MOST_UPGRADES: u32 = 2;
 const PACE: Duration = Duration::from_millis(500);
 const IDLE: f64 = 0.4;
 const BUSY: f64 = 0.1;
@@ -70,10 +72,10 @@ pub struct Environment {
     shared: ClusterSlot,
     dedicated: BTreeMap<Scheduler, Vec<ClusterSlot>>,
     dedicated_started: AtomicU32,
-    /// Limits upgrade cases to one at a time. Their control planes are not stored in this slot.
+    /// Limits the number of concurrent upgrade cases. Their control planes are not stored in this slot.
     upgrades: ClusterSlot,
-    /// The control plane of the last upgrade case, for as long as the case uses it.
-    upgraded: Mutex<Weak<TestCluster>>,
+    /// The control planes of upgrade cases, for as long as the cases use them.
+    upgraded: Mutex<Vec<Weak<TestCluster>>>,
     cases: AtomicU32,
     stays: Stays,
     interruption: Arc<Interruption>,
@@ -116,7 +118,7 @@ impl Environment {
         };
         let schedulers = target::every().map(Target::scheduler);
         let dedicated = schedulers.map(|scheduler| (scheduler, slots(scheduler))).collect();
-        let upgrades = ClusterSlot::new(1);
+        let upgrades = ClusterSlot::new(fit.unwrap_or(MOST_UPGRADES).clamp(1, MOST_UPGRADES));
         Self {
             settings,
             shared,
@@ -245,21 +247,20 @@ impl Environment {
     ) -> Result<Arc<TestCluster>, Arc<ClusterError>> {
         let settings = &self.settings;
         let bring_up = async || {
+            // A new number for each cluster: the folder of an earlier cluster may still exist.
+            let number = || self.dedicated_started.fetch_add(1, Ordering::Relaxed) + 1;
             // Boxed, because each move of this future takes stack space in an unoptimised build.
             let starting = Box::pin(async {
                 match isolation {
                     Isolation::Shared | Isolation::Exclusive => self.bring_up_shared().await,
                     Isolation::Dedicated => {
-                        // A new number for each cluster: the folder of an earlier cluster may still exist.
-                        let number = self.dedicated_started.fetch_add(1, Ordering::Relaxed) + 1;
-                        let name = dedicated_name(target.scheduler(), number);
+                        let name = dedicated_name(target.scheduler(), number());
                         self.bring_up_local(&name, self.dedicated_spec(target)).await
                     }
                     Isolation::Upgrade => {
                         let no_upgrade = ClusterError::OtherProvider { needed: "a cluster with an upgrade" };
                         let spec = self.dedicated_spec(target).before_upgrade().ok_or(no_upgrade)?;
-                        let number = self.cases.load(Ordering::Relaxed);
-                        self.bring_up_local(&format!("upgrade-{number}"), spec).await
+                        self.bring_up_local(&format!("upgrade-{}", number()), spec).await
                     }
                 }
             });
@@ -273,7 +274,7 @@ impl Environment {
         match isolation {
             Isolation::Upgrade => {
                 let started = bring_up().await;
-                *self.upgraded.lock() = started.as_ref().map(Arc::downgrade).unwrap_or_default();
+                self.upgraded.lock().extend(started.as_ref().map(Arc::downgrade));
                 started
             }
             _ => slot.test_cluster.get_or_create(bring_up).await,

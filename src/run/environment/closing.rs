@@ -1,7 +1,7 @@
 //! Ends the clusters of a run. A local cluster's objects end with its processes and folders.
 
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use conformance_cluster::ClusterError;
@@ -19,8 +19,8 @@ impl Environment {
     pub async fn close(&self) -> Vec<ClusterError> {
         let slots = std::iter::once(&self.shared).chain(self.dedicated.values().flatten());
         let started = slots.filter_map(|slot| slot.test_cluster.take_if(|_| true)?.ok());
-        let of_abandoned_case = self.upgraded.lock().upgrade();
-        let all = started.chain(self.held.take_clusters()).chain(of_abandoned_case);
+        let of_abandoned_cases: Vec<_> = self.upgraded.lock().iter().filter_map(Weak::upgrade).collect();
+        let all = started.chain(self.held.take_clusters()).chain(of_abandoned_cases);
         let ending = all.map(|test_cluster| self.end(test_cluster));
         join_all(ending).await.into_iter().filter_map(Result::err).collect()
     }

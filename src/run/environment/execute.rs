@@ -2,8 +2,8 @@ mod observe;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use conformance_check::{harness_statuses, idle_writes};
@@ -147,8 +147,9 @@ impl Environment {
             return;
         }
         if self.held().iter().any(|held| held.id == case.id) {
+            let held = Arc::downgrade(&test_cluster);
+            self.upgraded.lock().retain(|upgraded| !upgraded.ptr_eq(&held));
             self.held.keep(test_cluster);
-            *self.upgraded.lock() = Weak::new();
             return;
         }
         if let Err(error) = self.end(test_cluster).await {
