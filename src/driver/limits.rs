@@ -57,7 +57,7 @@ pub const LAST_WRITES: Limit = seconds("last writes", 6);
 /// The recorder receives everything that the API server has stored.
 pub const SETTLE: Limit = seconds("settle", 10);
 /// Interval between two polls, long enough not to load an API server, but short for a wait. Not scaled.
-pub const PACE: Duration = Duration::from_millis(50);
+pub const PACE: Duration = Duration::from_millis(100);
 /// Period in which nothing may change (GANG-11). Not scaled, because the contract states it.
 pub const QUIET: Duration = Duration::from_secs(10);
 /// Period in which an operator may treat changes of a new PodClique as part of its start. Upstream uses 5 s,
