@@ -31,7 +31,7 @@ fn check(history: &History) -> Vec<Finding> {
             let breached = replica(history, "breached-early", 0)?;
             precondition(TERM_22, termination::nothing_else_deleted(history, &breached))?;
             termination::after_the_delay(history, &breached, &breached.scope(), DELAY)?;
-            termination::recreated(history, &breached, &breached.scope())?;
+            termination::recreated_in_time(history, &breached, &breached.scope())?;
             history.reached(HANDLED)?;
             termination::times(history, &breached, &breached.scope(), 1)
         }),

@@ -38,7 +38,7 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(SharedMark::PodLost)?;
             precondition(TERM_22, termination::nothing_else_deleted(history, &first))?;
             termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
-            termination::recreated(history, &first, &first.scope())?;
+            termination::recreated_in_time(history, &first, &first.scope())?;
             termination::times(history, &first, &first.scope(), 1)
         }),
         finding(TERM_07, || {

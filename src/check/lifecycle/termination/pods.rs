@@ -55,13 +55,23 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
 /// Requires that a termination recreates as many pods as the PodClique requested, or as its template requests
 /// if those are fewer. Undecided within the operator's time to react.
 pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruling {
+    has_new_pods(history, replica, scope, false)
+}
+
+/// Like [`recreated`], within the operator's time to react (TERM-02).
+pub fn recreated_in_time(history: &History, replica: &SetReplica, scope: &Scope) -> Ruling {
+    has_new_pods(history, replica, scope, true)
+}
+
+fn has_new_pods(history: &History, replica: &SetReplica, scope: &Scope, in_time: bool) -> Ruling {
     let end = history.end();
     let cliques = remaining_cliques(&end, replica, scope);
     let found = terminations(history, scope);
     let mut violations = Vec::new();
     for (number, termination) in found.iter().enumerate() {
         let until = found.get(number + 1).map_or(history.last_at(), |next| next.started.at);
-        if until.duration_since(termination.ended.at) <= patience(history) {
+        let due = termination.ended.at + patience(history);
+        if until <= due {
             continue;
         }
         let before = history.before(termination.started.index);
@@ -71,6 +81,7 @@ pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruli
                 before.get("PodClique", &clique.name).and_then(|found| count(&found["spec"]["replicas"]));
             let wanted = asked.unwrap_or(0).min(clique.replicas);
             let new = next.pods().filter(|pod| pod.pod().pod_clique() == Some(&clique.name));
+            let new = new.filter(|pod| !in_time || pod.happened() <= due);
             let new = new.map(|pod| pod.uid()).collect::<BTreeSet<_>>().len();
             if new >= wanted {
                 continue;
@@ -80,8 +91,11 @@ pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruli
                 || "it does not exist".to_owned(),
                 |current| format!("its spec.replicas is {}", current["spec"]["replicas"]),
             );
+            let limit =
+                if in_time { format!(" within {} s", patience(history).as_secs()) } else { String::new() };
             let message = format!(
-                "PodClique {} got {new} new pods after {scope} was gang-terminated, want {wanted}: {state}",
+                "PodClique {} got {new} new pods{limit} after {scope} was gang-terminated, want {wanted}: \
+                 {state}",
                 clique.name
             );
             let shown = violation(NOT_RECREATED, message).shown_by("first deletion", termination.started);

@@ -83,6 +83,22 @@ fn each_pod_clique_gets_its_pods_again() {
 }
 
 #[test]
+fn pods_that_are_created_again_too_late_are_a_violation() {
+    let rulings = |after: i64| {
+        let old = pods_of("first", &["a", "b"], Some("n"));
+        let terminated = old.into_iter().map(deleting).fold(running_clique().added(set(1)), Story::modified);
+        let created = terminated.later(after).all_added(pods_of("first", &["c", "d"], None));
+        let history = created.later(20).added(object("Event", "e")).end();
+        [recreated, recreated_in_time].map(|check| check(&history, &pair(), &scope()))
+    };
+    assert_eq!(rulings(10), [Ok(()), Ok(())]);
+    let [eventually, in_time] = rulings(11);
+    assert_eq!(eventually, Ok(()));
+    let found = message(in_time);
+    assert!(found.contains("PodClique w-0-a got 0 new pods within 10 s after"), "{found}");
+}
+
+#[test]
 fn a_replica_of_a_scaling_group_gets_its_pods_again_unless_it_was_scaled_in() {
     let group = json!({"name": "sg", "replicas": 2, "minAvailable": 1, "cliqueNames": ["b"]});
     let template = json!({"cliques": [{"name": "b", "spec": {}}], "podCliqueScalingGroups": [group]});
