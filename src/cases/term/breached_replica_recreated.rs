@@ -37,9 +37,12 @@ fn check(history: &History) -> Vec<Finding> {
             let first = replica(history, SET, 0)?;
             history.reached(SharedMark::PodLost)?;
             precondition(TERM_22, termination::nothing_else_deleted(history, &first))?;
-            termination::after_the_delay(history, &first, &first.scope(), DELAY)?;
-            termination::recreated_in_time(history, &first, &first.scope())?;
-            termination::times(history, &first, &first.scope(), 1)
+            // Another termination, while the replica waits, is a violation of TERM-06.
+            let again = generations::terminations(history, &first.scope()).get(1).map(|it| it.started.index);
+            let once = history.upto(again.unwrap_or(history.entries.len()));
+            termination::after_the_delay(&once, &first, &first.scope(), DELAY)?;
+            termination::recreated_in_time(&once, &first, &first.scope())?;
+            termination::times(&once, &first, &first.scope(), 1)
         }),
         finding(TERM_07, || {
             let first = replica(history, SET, 0)?;
@@ -86,4 +89,39 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(ROOM).map(drop)
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, object, one_clique};
+
+    use super::super::tests::{pod_of, ruling_of};
+    use super::*;
+
+    fn breached() -> Story {
+        let lost = pod_of(SET, CLIQUE, "a", Some("n"));
+        let kept = pod_of(SET, CLIQUE, "b", Some("m"));
+        let running = Story::flat().submitted(one_clique(SET, 2)).all_added([lost.clone(), kept]);
+        running.mark(SharedMark::PodLost, json!({"name": "a"})).deleted(lost)
+    }
+
+    fn terminated_after(seconds: i64) -> Story {
+        let terminated = breached().later(seconds).deleted(pod_of(SET, CLIQUE, "b", Some("m")));
+        terminated.all_added(["c", "d"].map(|name| pod_of(SET, CLIQUE, name, None)))
+    }
+
+    #[test]
+    fn only_the_first_termination_is_judged_by_its_time() {
+        let codes = |story: Story| {
+            let history = story.later(20).added(object("Event", "e")).end();
+            conformance_check::codes(ruling_of(&check(&history), TERM_02))
+        };
+        assert_eq!(codes(terminated_after(2)), [""; 0]);
+        let waiting = ["c", "d"].map(|name| pod_of(SET, CLIQUE, name, None));
+        let again = waiting.into_iter().fold(terminated_after(2).later(3), Story::deleted);
+        let again = again.all_added(["e", "f"].map(|name| pod_of(SET, CLIQUE, name, None)));
+        assert_eq!(codes(again), [""; 0], "TERM-06 is about the second termination");
+        assert_eq!(codes(terminated_after(0)), ["gang-terminated-early"]);
+        assert_eq!(codes(breached()), ["not-gang-terminated"]);
+    }
 }

@@ -97,9 +97,19 @@ mod tests {
 
     use super::*;
 
-    fn pod(name: &str, node: Option<&str>) -> Value {
-        let labels = json!({names::PART_OF: "w", names::REPLICA_INDEX: "0", names::POD_CLIQUE: "w-0-worker"});
+    /// Returns a pod of replica 0 of a PodCliqueSet.
+    pub(super) fn pod_of(set: &str, clique: &str, name: &str, node: Option<&str>) -> Value {
+        let labels = json!({names::PART_OF: set, names::REPLICA_INDEX: "0", names::POD_CLIQUE: clique});
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})
+    }
+
+    pub(super) fn ruling_of(found: &[Finding], clause: &str) -> Ruling {
+        let finding = found.iter().find(|finding| finding.clause == clause);
+        finding.expect("a finding of the clause").ruling.clone()
+    }
+
+    fn pod(name: &str, node: Option<&str>) -> Value {
+        pod_of("w", "w-0-worker", name, node)
     }
 
     #[rstest::rstest]
