@@ -2,6 +2,8 @@
 //! started and is not Ready. In the third, one pod is still being created and one initialized, for two
 //! termination delays.
 
+use conformance_facts::generations::terminations;
+
 use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 
@@ -36,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.run_clock(&clock, 2, WAITED).await?;
     for ((set, _), old) in FAILING.iter().zip(&old) {
-        test.until_recreated(set, TERM_11, &[&worker(set)], old, true).await?;
+        test.until_recreated(set, TERM_11, &[&worker(set)], old, false).await?;
     }
     Ok(())
 }
@@ -51,9 +53,11 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(WAITED)?;
             all(FAILING.iter().map(|(set, _)| {
                 let failing = replica(history, set, 0)?;
+                let scope = failing.scope();
+                let times = terminations(history, &scope).len();
+                termination::times(history, &failing, &scope, times.max(1))?;
                 requires_recreation(history, &failing)?;
-                termination::after_the_delay(history, &failing, &failing.scope(), DELAY)?;
-                termination::times(history, &failing, &failing.scope(), 1)
+                precondition(TERM_02, termination::after_the_delay(history, &failing, &scope, DELAY))
             }))
         }),
         finding(TERM_26, || {
@@ -61,4 +65,47 @@ fn check(history: &History) -> Vec<Finding> {
             history.at(WAITED, |_| termination::times(history, &starts, &starts.scope(), 0))
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, object, one_clique};
+
+    use super::super::tests::{pod_of, ruling_of};
+    use super::*;
+
+    /// In both gangs, one of 2 pods fails. They are terminated after these seconds.
+    fn ruling(terminated: [Option<i64>; 2]) -> Ruling {
+        let submitted =
+            FAILING.iter().fold(Story::flat(), |story, (set, _)| story.submitted(one_clique(set, 2)));
+        let pod = |set: &str, name: &str, node| pod_of(set, &worker(set), &format!("{set}-{name}"), node);
+        let story = FAILING.iter().zip(terminated).fold(submitted, |story, ((set, _), after)| {
+            let mut failed = pod(set, "a", Some("n"));
+            failed["status"]["containerStatuses"] =
+                json!([{"state": {"terminated": {"exitCode": 1}}, "ready": false}]);
+            let running = story.all_added(["a", "b"].map(|name| pod(set, name, Some("n"))));
+            let failing = running.modified(failed);
+            let Some(seconds) = after else { return failing };
+            let old = ["a", "b"].map(|name| pod(set, name, Some("n")));
+            let deleted = old.into_iter().fold(failing.later(seconds), Story::deleted);
+            deleted.all_added(["c", "d"].map(|name| pod(set, name, None)))
+        });
+        let history = story.later(20).added(object("Event", "e")).mark(WAITED, Value::Null).end();
+        ruling_of(&check(&history), TERM_11)
+    }
+
+    #[test]
+    fn each_failing_gang_must_be_terminated() {
+        assert_eq!(ruling([Some(2), Some(2)]), Ok(()));
+        assert_eq!(codes(ruling([Some(2), None])), ["wrong-number-of-gang-terminations"]);
+    }
+
+    #[test]
+    fn a_wrong_time_is_a_violation_of_another_clause() {
+        for seconds in [0, 13] {
+            let found = ruling([Some(2), Some(seconds)]);
+            assert!(matches!(found, Err(Broken::Precondition { clause: TERM_02, .. })), "{found:?}");
+        }
+    }
 }
