@@ -4,7 +4,7 @@
 
 use conformance_expect::scopes::Scope;
 
-use super::{DELAY, replica};
+use super::replica;
 use crate::prelude::*;
 
 marks! {
@@ -48,11 +48,53 @@ fn check(history: &History) -> Vec<Finding> {
         let set_replica = replica(history, SET, 0)?;
         let pool = |index| Scope::GroupReplica { group: GROUP.into(), index };
         history.waited_for(WAITED)?;
-        termination::nothing_else_deleted(history, &set_replica)?;
-        termination::after_the_delay(history, &set_replica, &pool(1), DELAY)?;
         all([(0, 0), (1, 1), (2, 0)]
             .map(|(index, times)| termination::times(history, &set_replica, &pool(index), times)))?;
-        history.reached(ALL_BOUND)?;
-        all(WORKERS.map(|worker| binding::exactly(&history.end(), worker, 1)))
+        precondition(TERM_22, termination::nothing_else_deleted(history, &set_replica))?;
+        history.reached(ALL_BOUND).map(drop)
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, object};
+
+    use super::super::tests::pod_of;
+    use super::*;
+
+    fn pod(index: usize, name: &str, node: Option<&str>) -> Value {
+        let mut pod = pod_of(SET, WORKERS[index], name, node);
+        pod["metadata"]["labels"][names::SCALING_GROUP] = json!(GROUP);
+        pod["metadata"]["labels"][names::SCALING_GROUP_REPLICA_INDEX] = json!(index.to_string());
+        pod
+    }
+
+    /// The pods of these replicas are deleted and created again.
+    fn ruling(terminated: &[usize]) -> Ruling {
+        let node = |index: usize| (index < 2).then_some("n");
+        let mut group = object("PodCliqueScalingGroup", GROUP);
+        group["spec"]["replicas"] = json!(3);
+        let pcs =
+            grove_yaml::documents(crate::manifest("term/another-replica-never-bound")).unwrap().remove(0);
+        let running = Story::flat().submitted(pcs).added(group);
+        let running = running.all_added((0..3).map(|index| pod(index, &format!("old-{index}"), node(index))));
+        let story = terminated.iter().enumerate().fold(running, |story, (round, &index)| {
+            let last = terminated[..round].iter().rposition(|earlier| *earlier == index);
+            let old = last.map_or_else(|| format!("old-{index}"), |round| format!("new-{round}"));
+            let deleted = story.later(2).deleted(pod(index, &old, node(index)));
+            deleted.added(pod(index, &format!("new-{round}"), None))
+        });
+        let history = story.mark(WAITED, Value::Null).mark(ALL_BOUND, Value::Null).end();
+        check(&history).remove(0).ruling
+    }
+
+    #[rstest::rstest]
+    #[case::alone_and_once(&[1], &[])]
+    #[case::not_at_all(&[], &["wrong-number-of-gang-terminations"])]
+    #[case::twice(&[1, 1], &["wrong-number-of-gang-terminations"])]
+    #[case::with_the_one_that_was_never_bound(&[1, 2], &["wrong-number-of-gang-terminations"])]
+    fn only_the_breached_replica_is_recreated(#[case] terminated: &[usize], #[case] wanted: &[&str]) {
+        assert_eq!(codes(ruling(terminated)), wanted);
+    }
 }
