@@ -46,8 +46,55 @@ fn check(history: &History) -> Vec<Finding> {
         history.at(SHORT, |short| {
             // A replica that is bound in part may be terminated once more.
             binding::never(&generations::only_generation(&history.upto(short), &pool, 1), &unit, None)?;
-            precondition(TERM_02, termination::times(history, &set_replica, &pool, 1))
+            precondition(TERM_04, termination::times(history, &set_replica, &pool, 1))
         })?;
-        history.at(WHOLE, |whole| binding::whole(&history.before(whole), &unit))
+        history.at(WHOLE, |whole| {
+            // AON-01 demands that the replica is bound at all.
+            binding::all_or_nothing(&generations::only_generation(&history.upto(whole), &pool, 1), &unit)
+        })
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::Story;
+
+    use super::super::tests::pod_of;
+    use super::*;
+
+    fn pod(name: &str, node: Option<&str>) -> Value {
+        let mut pod = pod_of(SET, WORKER, name, node);
+        pod["metadata"]["labels"][names::SCALING_GROUP] = json!(POOL);
+        pod["metadata"]["labels"][names::SCALING_GROUP_REPLICA_INDEX] = json!("0");
+        pod
+    }
+
+    fn bound(story: Story, names: &[&str]) -> Story {
+        names.iter().fold(story, |story, name| story.modified(pod(name, Some("n"))))
+    }
+
+    fn ruling(short: &[&str], whole: &[&str]) -> Ruling {
+        let pcs = grove_yaml::documents(crate::manifest("term/replica-in-base")).unwrap().remove(0);
+        let leader = pod_of(SET, "base-replica-0-leader", "leader", Some("k"));
+        let (lost, kept) = (pod("a", Some("m")), pod("b", Some("n")));
+        let running = Story::whole().submitted(pcs).all_added([leader, lost.clone(), kept.clone()]);
+        let breached = running.mark(SharedMark::PodLost, json!({"name": "a"})).deleted(lost);
+        let waiting = breached.later(2).deleted(kept).all_added(["c", "d"].map(|name| pod(name, None)));
+        let short = bound(waiting, short).mark(SHORT, Value::Null);
+        check(&bound(short, whole).mark(WHOLE, Value::Null).end()).remove(0).ruling
+    }
+
+    #[rstest::rstest]
+    #[case::whole(&[], &["c", "d"], &[])]
+    #[case::not_at_all(&[], &[], &[])]
+    #[case::one_pod_while_short(&["c"], &["d"], &["bound-in-part"])]
+    #[case::one_pod_in_the_end(&[], &["c"], &["not-bound-whole"])]
+    fn a_recreated_replica_is_bound_whole_or_not_at_all(
+        #[case] short: &[&str],
+        #[case] whole: &[&str],
+        #[case] wanted: &[&str],
+    ) {
+        assert_eq!(codes(ruling(short, whole)), wanted);
+    }
 }
