@@ -1,6 +1,7 @@
-//! 5 nodes x 8 GPUs; a clique of one pod, and a scaling group of 2 replicas of 2 pods (minimum 1), each pod x
-//! 8 GPUs. One of the replicas is in the base PodGang, and a pod of this replica is lost together with its
-//! node. Only this replica is terminated and created again, one pod short. Then the node is uncordoned.
+//! 5 nodes x 8 GPUs; a clique of one pod, and a scaling group of 2 replicas of 2 cliques of one pod (minimum
+//! 1), each pod x 8 GPUs. One of the replicas is in the base PodGang, and a pod of this replica is lost
+//! together with its node. Only this replica is terminated and created again, one pod short. Then the node is
+//! uncordoned.
 
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;
@@ -16,7 +17,7 @@ marks! {
 
 const SET: &str = "base-replica";
 const POOL: &str = "base-replica-0-pool";
-const WORKER: &str = "base-replica-0-pool-0-worker";
+const CLIQUES: [&str; 2] = ["base-replica-0-pool-0-first", "base-replica-0-pool-0-second"];
 
 pub(crate) const CASE: Case = case!("A recreated scaling group replica in its base PodGang is bound whole")
     .clauses(&[TERM_16])
@@ -25,9 +26,9 @@ pub(crate) const CASE: Case = case!("A recreated scaling group replica in its ba
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.until_started(SET).await?;
-    let old = test.pods_of(WORKER);
+    let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let node = test.delete_pod_and_cordon_node(&old.first().cloned().unwrap_or_default()).await?;
-    test.until_recreated("the replica in the base PodGang", TERM_04, &[WORKER], &old, false).await?;
+    test.until_recreated("the replica in the base PodGang", TERM_04, &CLIQUES, &old, false).await?;
     for base in gangs.iter().filter(|gang| gang.is_base) {
         test.scheduler_passes_over(base).await?;
     }
@@ -42,7 +43,8 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(TERM_16, || {
         let set_replica = replica(history, SET, 0)?;
         let pool = Scope::GroupReplica { group: POOL.into(), index: 0 };
-        let unit = [Unit { gang: "the recreated replica".into(), minimums: vec![(WORKER.into(), 2)] }];
+        let minimums = CLIQUES.map(|clique| (clique.to_owned(), 1)).to_vec();
+        let unit = [Unit { gang: "the recreated replica".into(), minimums }];
         history.at(SHORT, |short| {
             // A replica that is bound in part may be terminated once more.
             binding::never(&generations::only_generation(&history.upto(short), &pool, 1), &unit, None)?;
@@ -63,8 +65,10 @@ mod tests {
     use super::super::tests::pod_of;
     use super::*;
 
+    /// Pods `a` and `c` are of the first clique, `b` and `d` of the second one.
     fn pod(name: &str, node: Option<&str>) -> Value {
-        let mut pod = pod_of(SET, WORKER, name, node);
+        let clique = CLIQUES[usize::from(["b", "d"].contains(&name))];
+        let mut pod = pod_of(SET, clique, name, node);
         pod["metadata"]["labels"][names::SCALING_GROUP] = json!(POOL);
         pod["metadata"]["labels"][names::SCALING_GROUP_REPLICA_INDEX] = json!("0");
         pod
