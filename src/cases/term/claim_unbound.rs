@@ -6,7 +6,7 @@ use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_driver::limits::RETRIES;
 use conformance_facts::generations::terminations;
 
-use super::{is_bound, not_recycled_early, replica};
+use super::{is_bound, not_recycled_early, releases_capacity, replica};
 use crate::prelude::*;
 
 marks! {
@@ -74,7 +74,7 @@ async fn until_reported(test: &TestContext) -> Result<(), Stop> {
 }
 
 async fn until_whole(test: &TestContext, set: &str, cliques: &[&str]) -> Result<(), Stop> {
-    let whole = Awaited::demanded_by(TERM_21, format!("all pods of PodCliqueSet {set} bound"));
+    let whole = Awaited::demanded_by(WAKE_14, format!("all pods of PodCliqueSet {set} bound"));
     test.until(whole, RETRIES, |live| {
         cliques.iter().all(|clique| is_bound(live, &format!("{set}-0-{clique}")))
     })
@@ -92,16 +92,17 @@ fn waits(history: &History) -> [Why; 2] {
 fn check(history: &History) -> Vec<Finding> {
     vec![
         finding(TERM_21, || {
-            let control_whole = history.waited_for(CONTROL_WHOLE)?;
             let control = replica(history, CONTROL, 0)?;
-            termination::times(history, &control, &control.scope(), 0)?;
-            binding::whole(&history.before(control_whole), &history.units(CONTROL)?)?;
-            let stuck = replica(history, STUCK, 0)?.scope();
-            all(terminations(history, &stuck)
-                .iter()
-                .map(|termination| not_recycled_early(history, termination, DELAY)))?;
-            let whole = history.waited_for(WHOLE)?;
-            binding::whole(&history.before(whole), &history.units(STUCK)?)
+            let found = terminations(history, &control.scope());
+            all(found.iter().map(|termination| not_recycled_early(history, termination, DELAY)))?;
+            let (whole, _) = history.reached(CONTROL_WHOLE)?;
+            let stuck = replica(history, STUCK, 0)?;
+            releases_capacity(history, &stuck.scope(), history.waited_for(WHOLE)?, 1, DELAY)?;
+            termination::recreated(history, &stuck, &stuck.scope())?;
+            // The control is whole, so nothing is breached.
+            let earlier = found.iter().filter(|termination| termination.started.index < whole).count();
+            precondition(TERM_02, termination::times(history, &control, &control.scope(), earlier))?;
+            history.reached(WHOLE).map(drop)
         }),
         finding(STAT_16, || {
             history.reached(WAITS)?;
@@ -111,4 +112,64 @@ fn check(history: &History) -> Vec<Finding> {
             all(waits(history).map(reported))
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::Story;
+
+    use super::super::tests::{pod_of, ruling_of};
+    use super::*;
+
+    fn pod(set: &str, clique: &str, name: &str, node: Option<&str>) -> Value {
+        pod_of(set, &format!("{set}-0-{clique}"), &format!("{set}-{name}"), node)
+    }
+
+    /// Adds two pods, the first of them bound if `is_bound`.
+    fn created(story: Story, set: &str, names: [&str; 2], is_bound: bool) -> Story {
+        story
+            .added(pod(set, "free", names[0], is_bound.then_some("n")))
+            .added(pod(set, "tied", names[1], None))
+    }
+
+    fn deleted(story: Story, set: &str, names: [&str; 2]) -> Story {
+        let story = story.deleted(pod(set, "free", names[0], Some("n")));
+        story.deleted(pod(set, "tied", names[1], None))
+    }
+
+    /// The stuck gang is terminated after these seconds, the control a second later.
+    fn ruling(stuck: Option<i64>, control: bool) -> Ruling {
+        let sets = grove_yaml::documents(crate::manifest("term/claim-unbound")).unwrap();
+        let story = sets.into_iter().fold(Story::flat(), Story::submitted);
+        let waits = [CONTROL, STUCK].iter().fold(story, |story, set| created(story, set, ["a", "b"], true));
+        let waits = waits.mark(WAITS, Value::Null).modified(pod(CONTROL, "tied", "b", Some("n")));
+        let waits = waits.mark(CONTROL_WHOLE, Value::Null);
+        let later = match stuck {
+            None => waits.later(90),
+            Some(seconds) => {
+                created(deleted(waits.later(seconds), STUCK, ["a", "b"]), STUCK, ["c", "d"], false)
+            }
+        };
+        let later = if control {
+            created(deleted(later.later(1), CONTROL, ["a", "b"]), CONTROL, ["c", "d"], false)
+        } else {
+            later
+        };
+        ruling_of(&check(&later.mark(WHOLE, Value::Null).end()), TERM_21)
+    }
+
+    #[rstest::rstest]
+    #[case::after_the_delay(Some(30), &[])]
+    #[case::early(Some(20), &["gang-with-bound-pods-terminated-early"])]
+    #[case::never(None, &["capacity-not-released"])]
+    fn a_stuck_gang_is_terminated_after_the_delay(#[case] stuck: Option<i64>, #[case] wanted: &[&str]) {
+        assert_eq!(codes(ruling(stuck, false)), wanted);
+    }
+
+    #[test]
+    fn the_control_is_terminated_without_a_breach() {
+        let found = ruling(Some(30), true);
+        assert!(matches!(found, Err(Broken::Precondition { clause: TERM_02, .. })), "{found:?}");
+    }
 }
