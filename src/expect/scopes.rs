@@ -100,7 +100,6 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
 pub struct Scaled {
     pub kind: &'static str,
     pub name: String,
-    pub replicas: usize,
     pub config: Value,
 }
 
@@ -114,13 +113,12 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
         let cliques = replica.standalone.iter().filter_map(|clique| {
             let own = list(&template["cliques"]).iter().find(|found| named(&clique.name, &found["name"]))?;
             let config = config(&own["spec"], "autoScalingConfig")?;
-            Some(Scaled { kind: "PodClique", name: clique.name.clone(), replicas: clique.replicas, config })
+            Some(Scaled { kind: "PodClique", name: clique.name.clone(), config })
         });
         let groups = replica.groups.iter().filter_map(|group| {
             let all = list(&template["podCliqueScalingGroups"]);
             let config = config(all.iter().find(|found| named(&group.name, &found["name"]))?, "scaleConfig")?;
-            let (name, replicas) = (group.name.clone(), group.replicas);
-            Some(Scaled { kind: "PodCliqueScalingGroup", name, replicas, config })
+            Some(Scaled { kind: "PodCliqueScalingGroup", name: group.name.clone(), config })
         });
         cliques.chain(groups).collect::<Vec<_>>()
     })

@@ -1,7 +1,7 @@
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scopes::{Scaled, scaled};
-use conformance_history::{Change, History, Live, is_controlled_by, list, name, text};
+use conformance_history::{Change, History, Live, list, name, text};
 use serde_json::Value;
 
 use crate::{Shown, none, violation};
@@ -11,33 +11,49 @@ pub const KIND: &str = "HorizontalPodAutoscaler";
 const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
 const ADOPTED: Code = Code::new("foreign-autoscaler-taken-over");
 
-/// Describes faults of autoscalers: each replica must have one per scale configuration, except `taken`.
+/// Describes faults of autoscalers: each replica must have one per scale configuration, except `taken`. The
+/// operator chooses their names and owners.
 pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
-    let set = live.get("PodCliqueSet", name(pcs));
-    let wanted: Vec<Scaled> = scaled(pcs).filter(|scaled| !taken.contains(&scaled.name.as_str())).collect();
-    let of_set = |found: &&Value| set.is_some_and(|set| is_controlled_by(found, set));
-    let surplus =
-        live.of(KIND).filter(of_set).filter(|found| !wanted.iter().any(|one| one.name == name(found)));
+    let all: Vec<Scaled> = scaled(pcs).collect();
+    let wanted = all.iter().filter(|scaled| !taken.contains(&scaled.name.as_str()));
+    let wrong = wanted.filter_map(|wanted| {
+        let mut found = live.of(KIND).filter(|found| scales(found, wanted));
+        match (found.next(), found.count()) {
+            (None, _) => Some(format!("no {KIND} scales {} {}", wanted.kind, wanted.name)),
+            (Some(found), 0) => differs(found, wanted),
+            (Some(_), others) => {
+                Some(format!("{} {KIND}s scale {} {}, want 1", others + 1, wanted.kind, wanted.name))
+            }
+        }
+    });
+    let surplus = live
+        .of(KIND)
+        .filter(|found| scales_part_of(found, name(pcs)) && !all.iter().any(|one| scales(found, one)));
     let surplus = surplus
         .map(|found| format!("{KIND} {} exists, want it absent: no scaleConfig requests it", name(found)));
-    let wrong = wanted.iter().filter_map(|wanted| match live.get(KIND, &wanted.name).filter(of_set) {
-        None => {
-            Some(format!("{KIND} {} does not exist or is not controlled by the PodCliqueSet", wanted.name))
-        }
-        Some(found) => differs(found, wanted),
-    });
     wrong.chain(surplus).collect()
 }
 
+fn scales(autoscaler: &Value, scaled: &Scaled) -> bool {
+    let target = &autoscaler["spec"]["scaleTargetRef"];
+    target["kind"] == scaled.kind && target["name"] == scaled.name.as_str()
+}
+
+/// Whether the target has the name of a clique or scaling group of the PodCliqueSet. It need not exist.
+fn scales_part_of(autoscaler: &Value, set: &str) -> bool {
+    let target = &autoscaler["spec"]["scaleTargetRef"];
+    let rest = text(&target["name"]).strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
+    let index = rest.and_then(|rest| rest.split_once('-')).map(|(index, _)| index);
+    ["PodClique", "PodCliqueScalingGroup"].contains(&text(&target["kind"]))
+        && index.is_some_and(|index| index.parse::<usize>().is_ok())
+}
+
+/// Compares the limits and metrics that the scale configuration has.
 fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
     let spec = &found["spec"];
-    let target = &spec["scaleTargetRef"];
     let min = &wanted.config["minReplicas"];
-    let min = min.as_u64().or(u64::try_from(wanted.replicas).ok());
-    let fault = if target["kind"] != wanted.kind || target["name"] != wanted.name.as_str() {
-        format!("scales {} {}", text(&target["kind"]), text(&target["name"]))
-    } else if spec["minReplicas"].as_u64() != min {
-        format!("has minReplicas {}, want {min:?}", spec["minReplicas"])
+    let fault = if !min.is_null() && spec["minReplicas"] != *min {
+        format!("has minReplicas {}, want {min}", spec["minReplicas"])
     } else if spec["maxReplicas"] != wanted.config["maxReplicas"] {
         format!("has maxReplicas {}, want {}", spec["maxReplicas"], wanted.config["maxReplicas"])
     } else {
@@ -132,8 +148,11 @@ mod tests {
     fn a_missing_or_surplus_autoscaler_is_a_fault() {
         assert!(faults_of(matching()).is_empty(), "{:?}", faults_of(matching()));
         assert_eq!(faults_of(matching()[..1].to_vec()).len(), 1);
-        let surplus_one = autoscaler("w-1-a", "PodClique", [2, 6]);
-        assert_eq!(faults_of(matching().into_iter().chain([surplus_one]).collect()).len(), 1);
+        for (target, of) in [("w-1-a", 1), ("v-0-a", 0), ("w-x-0-a", 0)] {
+            let another = autoscaler(target, "PodClique", [2, 6]);
+            let found = faults_of(matching().into_iter().chain([another]).collect());
+            assert_eq!(found.len(), of, "{target}: {found:?}");
+        }
         let live = Story::flat().added(pcs()).added(matching().remove(1)).end().end();
         assert_eq!(
             as_configured(&live, &pcs(), &["w-0-a"]),
@@ -144,17 +163,34 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case("/spec/minReplicas", json!(1))]
-    #[case("/spec/maxReplicas", json!(7))]
-    #[case("/spec/scaleTargetRef/name", json!("w-0-b"))]
-    #[case("/spec/scaleTargetRef/kind", json!("Deployment"))]
-    #[case("/spec/metrics/0/pods/target/averageValue", json!("11"))]
-    #[case("/spec/metrics", json!([]))]
-    #[case("/metadata/ownerReferences/0/uid", json!("another"))]
-    fn a_wrong_field_is_a_fault(#[case] pointer: &str, #[case] value: Value) {
+    #[case(1, "/spec/minReplicas", json!(2))]
+    #[case(0, "/spec/maxReplicas", json!(7))]
+    #[case(0, "/spec/scaleTargetRef/name", json!("v-0-a"))]
+    #[case(0, "/spec/scaleTargetRef/kind", json!("Deployment"))]
+    #[case(0, "/spec/metrics/0/pods/target/averageValue", json!("11"))]
+    #[case(0, "/spec/metrics", json!([]))]
+    fn a_wrong_field_is_a_fault(#[case] index: usize, #[case] pointer: &str, #[case] value: Value) {
+        let mut found = matching();
+        *found[index].pointer_mut(pointer).unwrap() = value;
+        assert_eq!(faults_of(found).len(), 1);
+    }
+
+    #[rstest::rstest]
+    #[case::another_name("/metadata/name", json!("hpa-of-a"))]
+    #[case::another_owner("/metadata/ownerReferences/0/uid", json!("another"))]
+    #[case::a_limit_that_is_not_given("/spec/minReplicas", json!(1))]
+    fn the_operator_chooses_what_the_configuration_leaves_open(#[case] pointer: &str, #[case] value: Value) {
         let mut found = matching();
         *found[0].pointer_mut(pointer).unwrap() = value;
-        assert_eq!(faults_of(found).len(), 1);
+        assert_eq!(faults_of(found), [""; 0]);
+    }
+
+    #[test]
+    fn two_autoscalers_of_one_clique_are_a_fault() {
+        let mut second = autoscaler("w-0-a", "PodClique", [2, 6]);
+        second["metadata"]["name"] = json!("hpa-of-a");
+        let found = faults_of(matching().into_iter().chain([second]).collect());
+        assert_eq!(found, ["2 HorizontalPodAutoscalers scale PodClique w-0-a, want 1"]);
     }
 
     #[test]
