@@ -23,7 +23,7 @@ const GANG_WITHOUT_PODGROUPS: Code = Code::new("gang-without-podgroups");
 const WRONG_PODGROUPS: Code = Code::new("wrong-podgroups");
 const WRONG_PODGROUP_ORDER: Code = Code::new("wrong-podgroup-order");
 const PODGROUPS_CHANGED: Code = Code::new("podgroups-changed");
-const MINIMUM_RAISED: Code = Code::new("minimum-raised");
+const MINIMUM_CHANGED: Code = Code::new("minimum-changed");
 const GANG_NEVER_CREATED: Code = Code::new("gang-never-created");
 const WRONG_SCHEDULER_LABEL: Code = Code::new("wrong-scheduler-label");
 const NEVER_INITIALIZED: Code = Code::new("never-initialized");
@@ -180,22 +180,27 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// Requires that `minReplicas` of PodGangs that exist at the entry `since` does not grow (AUTO-03). It may
-/// become 0.
-pub fn no_minimum_grows(history: &History, gangs: &[Gang], since: usize) -> Ruling {
+/// Requires that `minReplicas` of these podgroups stays what it was at the entry `since`. It may become 0, with
+/// which an operator reports that a gang is placed.
+pub fn minimums_stay(
+    history: &History,
+    gangs: &[Gang],
+    since: usize,
+    is_chosen: impl Fn(&str) -> bool,
+) -> Ruling {
     let before = history.before(since);
     none(gangs.iter().filter_map(|gang| {
         let was = before.get("PodGang", &gang.name)?;
         let initial = podgroups_in(was);
-        let has_grown = |(name, min): &(String, usize)| {
-            initial.iter().any(|(other, initial_min)| other == name && min > initial_min)
+        let has_changed = |(name, min): &(String, usize)| {
+            let same = initial.iter().find(|(other, _)| other == name);
+            is_chosen(name) && *min != 0 && same.is_some_and(|(_, initial_min)| min != initial_min)
         };
         let mut later = versions(history, &gang.name).filter(|version| version.index >= since);
-        let grown = later.find(|version| podgroups_in(version.object).iter().any(has_grown))?;
-        let (now, initial) = (listed(&podgroups_in(grown.object)), listed(&initial));
-        let message =
-            format!("PodGang {} has podgroups {now}, want no minReplicas above {initial}", gang.name);
-        Some(violation(MINIMUM_RAISED, message).shown_by_object("before", was).shown_by("raised", grown))
+        let changed = later.find(|version| podgroups_in(version.object).iter().any(has_changed))?;
+        let (now, initial) = (listed(&podgroups_in(changed.object)), listed(&initial));
+        let message = format!("PodGang {} has podgroups {now}, want the minReplicas of {initial}", gang.name);
+        Some(violation(MINIMUM_CHANGED, message).shown_by_object("before", was).shown_by("changed", changed))
     }))
 }
 

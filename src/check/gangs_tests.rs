@@ -133,14 +133,17 @@ fn podgroups_out_of_template_order_are_a_violation(#[case] created: &[&str], #[c
 }
 
 #[rstest::rstest]
-#[case::as_before(1, &[])]
+#[case::as_before(2, &[])]
 #[case::released(0, &[])]
-#[case::grown(2, &["PodGang w-0 has podgroups [w-0-a (minReplicas 2), w-0-sg-0-b (minReplicas 1)], want no minReplicas above [w-0-a (minReplicas 1), w-0-sg-0-b (minReplicas 1)]"])]
-fn a_minimum_that_grows_is_a_violation(#[case] then: u64, #[case] wanted: &[&str]) {
-    let since = complete().end().entries.len();
-    let history = complete().modified(pod_gang("w-0", &[("w-0-a", then, &[]), BASE[1]], None)).end();
-    assert_eq!(messages_of(no_minimum_grows(&history, &gangs(), since)), wanted);
-    assert_eq!(no_minimum_grows(&history, &gangs(), history.entries.len()), Ok(()), "it grew before");
+#[case::grown(3, &["PodGang w-0 has podgroups [w-0-a (minReplicas 3), w-0-sg-0-b (minReplicas 1)], want the minReplicas of [w-0-a (minReplicas 2), w-0-sg-0-b (minReplicas 1)]"])]
+#[case::lowered(1, &["PodGang w-0 has podgroups [w-0-a (minReplicas 1), w-0-sg-0-b (minReplicas 1)], want the minReplicas of [w-0-a (minReplicas 2), w-0-sg-0-b (minReplicas 1)]"])]
+fn a_minimum_that_changes_is_a_violation(#[case] then: u64, #[case] wanted: &[&str]) {
+    let with = |min: u64| pod_gang("w-0", &[("w-0-a", min, &[]), BASE[1]], None);
+    let history = Story::flat().added(with(2)).modified(with(then)).end();
+    let of_a = |since| minimums_stay(&history, &gangs(), since, |name| name == "w-0-a");
+    assert_eq!(messages_of(of_a(1)), wanted);
+    assert_eq!(of_a(2), Ok(()), "it changed before");
+    assert_eq!(minimums_stay(&history, &gangs(), 1, |name| name != "w-0-a"), Ok(()));
 }
 
 #[test]

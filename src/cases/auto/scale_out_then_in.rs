@@ -29,11 +29,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.scale_as_an_autoscaler("PodClique", CLIQUE, 5).await?;
     // Four pods of the clique and one of the group.
     test.until_bound(5).await?;
+    let added = Awaited::demanded_by(AUTO_03, format!("5 pods of PodClique {CLIQUE}"));
+    test.until(added, REACTION, |live| clique_pods(live).count() == 5).await?;
     let released = Awaited::demanded_by(GANG_07, "the surplus pods released to the scheduler");
-    test.until(released, REACTION, |live| {
-        clique_pods(live).count() == 5 && clique_pods(live).all(|pod| pod.gates().is_empty())
-    })
-    .await?;
+    test.until(released, REACTION, |live| clique_pods(live).all(|pod| pod.gates().is_empty())).await?;
     test.canaries().await?;
     test.until_resources_match(SET).await?;
     test.mark(SURPLUS_WAITS, Value::Null);
@@ -86,7 +85,9 @@ fn check(history: &History) -> Vec<Finding> {
                 let until = history.upto(waits);
                 binding::others_untouched(&until, scaled, &[])?;
                 let all = scaling::gangs(history, history.submitted(SET)?, scaled + 1);
-                gangs::no_minimum_grows(&until, &all, scaled)?;
+                gangs::minimums_stay(&until, &all, scaled, |podgroup| podgroup == CLIQUE)?;
+                let others = gangs::minimums_stay(&until, &all, scaled, |podgroup| podgroup != CLIQUE);
+                precondition(GANG_02, others)?;
                 let live = until.end();
                 binding::exactly(&live, CLIQUE, 4)?;
                 precondition(GANG_10, gang_resources::match_pod_gangs(&until, &live, &all))
