@@ -9,7 +9,7 @@ use conformance_history::{Change, Version, controller, text};
 
 use crate::prelude::*;
 
-const GANG_RESOURCE_OF_NO_GANG: Code = Code::new("gang-resource-without-gang");
+const OF_PODGROUPER: Code = Code::new("podgroup-of-podgrouper");
 
 pub(crate) const CASE: Case = case!("No PodGroup created by KAI's podgrouper is used or left for a PodGang")
     .clauses(&[KAI_07])
@@ -48,26 +48,40 @@ fn is_owned_by(object: &Value, owner: &str) -> bool {
     object["metadata"]["ownerReferences"].as_array().into_iter().flatten().any(|found| found["name"] == owner)
 }
 
-fn only_expected_pod_groups(history: &History, gangs: &[Gang]) -> Ruling {
-    let names: Vec<_> = gangs.iter().flat_map(|gang| schedulers::resources_of(Target::KAI, gang)).collect();
+/// Requires that no PodGroup of KAI's podgrouper remains, and that no pod of the PodCliqueSet ever named one.
+/// GANG-08 is about further PodGroups that the operator creates.
+fn podgrouper_has_no_part(history: &History) -> Ruling {
     let created = history.of(POD_GROUP).filter(|version| version.change == Change::Added);
     let created =
         created.filter(|version| is_gang_resource(version.object) && !is_owned_by(version.object, LOOSE));
-    let (known, others): (Vec<_>, Vec<_>) =
-        created.partition(|version| names.iter().any(|wanted| wanted.name.matches(version.name())));
-    let by_podgrouper = known.iter().filter(|version| is_created_by_podgrouper(version.object) == Some(true));
-    let wrong = others.iter().map(|version| (version, "belongs to no PodGang"));
-    let wrong = wrong.chain(by_podgrouper.map(|version| (version, "was created by KAI's podgrouper")));
-    none(wrong.map(|(version, what)| {
-        violation(GANG_RESOURCE_OF_NO_GANG, format!("PodGroup {} {what}", version.name()))
-            .shown_by("the PodGroup", *version)
-    }))?;
+    let created: Vec<_> = created.collect();
+    let by_podgrouper =
+        || created.iter().filter(|version| is_created_by_podgrouper(version.object) == Some(true));
+    let end = history.end();
+    let remains = |version: &&Version<'_>| {
+        let left = end.get(POD_GROUP, version.name());
+        left.is_some_and(|left| Version::of(left).uid() == version.uid())
+    };
+    let left = by_podgrouper().filter(remains).map(|version| {
+        let message = format!("PodGroup {}, which KAI's podgrouper created, remains", version.name());
+        violation(OF_PODGROUPER, message).shown_by("created", *version)
+    });
+    let expectations = schedulers::of(history.header.target);
+    let of_set = history.pods().filter(|version| version.label(names::PART_OF) == Some(SET));
+    let naming = of_set.filter_map(|version| {
+        let named = expectations.named_by(version.pod())?;
+        let group = by_podgrouper().find(|group| group.name() == named)?;
+        let message =
+            format!("Pod {} names PodGroup {named}, which KAI's podgrouper created", version.name());
+        Some(violation(OF_PODGROUPER, message).shown_by("created", *group).shown_by("names it", version))
+    });
+    none(left.chain(naming.take(1)))?;
     // The controller of a podgrouper's PodGroup is the owner of the pods, never a PodGang.
     let is_of_gang =
         |version: &Version<'_>| controller(version.object).is_some_and(|owner| owner["kind"] == "PodGang");
     let unknown =
         |version: &&Version<'_>| is_created_by_podgrouper(version.object).is_none() && !is_of_gang(version);
-    match known.iter().find(unknown) {
+    match created.iter().find(unknown) {
         Some(version) => {
             Err(Broken::NotReached(format!("the creator of PodGroup {} is unknown", version.name())))
         }
@@ -85,42 +99,60 @@ fn check(history: &History) -> Vec<Finding> {
         history.reached(GROUPED)?;
         let gangs = history.gangs(SET)?;
         let matched = gang_resources::match_pod_gangs(history, &history.end(), &gangs);
-        all([only_expected_pod_groups(history, &gangs), precondition(GANG_08, matched)])
+        all([podgrouper_has_no_part(history), precondition(GANG_08, matched)])
     })]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use conformance_check::codes;
     use conformance_history::testing::{Story, object, owned};
 
-    #[test]
-    fn a_pod_group_of_no_pod_gang_is_a_violation() {
-        let gangs = [Gang::named_only("ungrouped-0")];
-        let ruling = |other| {
-            let known = [
-                owned(object(POD_GROUP, "ungrouped-0"), "PodGang", "ungrouped-0"),
-                owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE),
-            ];
-            only_expected_pod_groups(&Story::on(Target::KAI).all_added(known).added(other).end(), &gangs)
-        };
-        assert_eq!(ruling(object("PodGroup.scheduling.volcano.sh", "pg-x")), Ok(()));
-        assert!(ruling(owned(object(POD_GROUP, "pg-ungrouped-1"), "PodCliqueSet", SET)).is_err());
-        assert!(ruling(object(POD_GROUP, "ungrouped-1")).is_err());
+    use super::*;
+
+    fn pod_group(name: &str, manager: &str) -> Value {
+        let mut group = owned(object(POD_GROUP, name), "PodCliqueSet", SET);
+        group["metadata"]["managedFields"] = json!([{"manager": manager}]);
+        group
     }
 
-    #[rstest::rstest]
-    #[case::by_the_operator(json!([{"manager": "grove-operator"}]), Some(true))]
-    #[case::by_the_podgrouper(json!([{"manager": "podgrouper"}]), Some(false))]
-    #[case::unknown(Value::Null, None)]
-    fn the_creator_decides_about_a_shared_pod_group(#[case] managers: Value, #[case] passes: Option<bool>) {
-        let gangs = [Gang { joined: Some("grove-ungrouped-0".into()), ..Gang::named_only("ungrouped-0") }];
-        let mut found = owned(object(POD_GROUP, "grove-ungrouped-0"), "PodCliqueSet", SET);
-        found["metadata"]["managedFields"] = managers;
-        let ruling = only_expected_pod_groups(&Story::on(Target::KAI).added(found).end(), &gangs);
-        match passes {
-            Some(passes) => assert_eq!(ruling.is_ok(), passes),
-            None => assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}"),
-        }
+    fn pod(group: &str) -> Value {
+        let mut pod = object("Pod", "p");
+        pod["metadata"]["labels"] = json!({names::PART_OF: SET});
+        pod["metadata"]["annotations"] = json!({"pod-group-name": group});
+        pod
+    }
+
+    #[test]
+    fn a_pod_group_of_the_podgrouper_must_not_remain() {
+        let of_loose = owned(object(POD_GROUP, "pg-loose-1"), "Pod", LOOSE);
+        let story = |group: Value| Story::on(Target::KAI).added(of_loose.clone()).added(group);
+        assert_eq!(podgrouper_has_no_part(&story(pod_group("ungrouped-0", "grove-operator")).end()), Ok(()));
+        let foreign = object("PodGroup.scheduling.volcano.sh", "pg-x");
+        assert_eq!(podgrouper_has_no_part(&story(foreign).end()), Ok(()));
+        let created = story(pod_group("pg-ungrouped-1", "podgrouper"));
+        assert_eq!(codes(podgrouper_has_no_part(&created.clone().end())), ["podgroup-of-podgrouper"]);
+        let deleted = created.deleted(pod_group("pg-ungrouped-1", "podgrouper"));
+        assert_eq!(podgrouper_has_no_part(&deleted.end()), Ok(()));
+    }
+
+    #[test]
+    fn a_pod_must_never_name_a_pod_group_of_the_podgrouper() {
+        let ruling = |manager: &str| {
+            let group = || pod_group("pg-ungrouped-1", manager);
+            let named = Story::on(Target::KAI).added(group()).added(pod("pg-ungrouped-1"));
+            podgrouper_has_no_part(&named.modified(pod("ungrouped-0")).deleted(group()).end())
+        };
+        assert_eq!(codes(ruling("podgrouper")), ["podgroup-of-podgrouper"]);
+        assert_eq!(ruling("grove-operator"), Ok(()), "GANG-08 is about further PodGroups of the operator");
+    }
+
+    #[test]
+    fn a_pod_group_of_an_unknown_creator_decides_nothing() {
+        let unknown = owned(object(POD_GROUP, "ungrouped-0"), "PodCliqueSet", SET);
+        let ruling = podgrouper_has_no_part(&Story::on(Target::KAI).added(unknown).end());
+        assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}");
+        let of_gang = owned(object(POD_GROUP, "ungrouped-0"), "PodGang", "ungrouped-0");
+        assert_eq!(podgrouper_has_no_part(&Story::on(Target::KAI).added(of_gang).end()), Ok(()));
     }
 }
