@@ -32,7 +32,7 @@ impl Level {
         } else if preferred.is_empty() {
             admitted(title, edit)
         } else {
-            admitted(title, edit).silent_about(&["no effect"])
+            admitted(title, edit).silent_about(PREFERENCE)
         }
     }
 
@@ -141,6 +141,7 @@ fn pack(levels: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
+    use conformance_facts::attempts::Reply;
     use conformance_facts::attempts::Wanted::{self, Admitted, Refused, RefusedOrWarned};
     use rstest::rstest;
 
@@ -170,6 +171,25 @@ mod tests {
         assert_eq!(wanted(Target::KAI), [Admitted; 5]);
         let volcano = [Admitted, Refused, Admitted, RefusedOrWarned, RefusedOrWarned];
         assert_eq!(wanted(Target::VOLCANO), volcano);
+    }
+
+    #[rstest]
+    #[case::silent(&[], true)]
+    #[case::about_something_else(&["299 - \"deprecated\""], true)]
+    #[case::about_the_field(&["299 - \"pack.preferred is ignored\""], false)]
+    #[case::about_the_level(&["299 - \"level host may be ignored\""], false)]
+    fn a_supported_preference_needs_no_warning(#[case] warnings: &[&str], #[case] is_right: bool) {
+        let warnings = warnings.iter().map(|warning| (*warning).to_owned()).collect();
+        let reply = Reply {
+            name: "levelled".into(),
+            verb: "create".into(),
+            code: 201,
+            message: String::new(),
+            warnings,
+        };
+        for level in [PREFERRED, PREFERRED_AND_REQUIRED] {
+            assert_eq!(level.on(Target::KAI).wrong(&reply).is_none(), is_right);
+        }
     }
 
     #[test]

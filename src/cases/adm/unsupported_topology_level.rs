@@ -1,5 +1,7 @@
 //! Each PodGang has one podgroup, so every target honours a required level of the PodCliqueSet.
 
+use conformance_facts::attempts::Wanted;
+
 use crate::backends;
 use crate::prelude::*;
 
@@ -14,7 +16,17 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(ADM_09, || answered(history, false)), finding(ADM_17, || answered(history, true))]
+    vec![
+        finding(ADM_09, || answered(history, false)),
+        finding(ADM_17, || {
+            let target = history.header.target;
+            let mut supported = backends::own(target)?.levels(target, true);
+            supported.retain(|level| level.wanted == Wanted::Admitted);
+            let admitted: Vec<_> = supported.into_iter().map(|level| level.silent_about(&[])).collect();
+            precondition(ADM_04, answers(history, &admitted))?;
+            answered(history, true)
+        }),
+    ]
 }
 
 fn answered(history: &History, are_preferred: bool) -> Ruling {
@@ -26,7 +38,6 @@ fn answered(history: &History, are_preferred: bool) -> Ruling {
 mod tests {
     use conformance_contract::ruling::Broken;
     use conformance_contract::target::{TARGETS, Target};
-    use conformance_facts::attempts::Wanted;
     use conformance_history::testing::Story;
 
     use super::*;
@@ -58,5 +69,15 @@ mod tests {
                 assert_eq!(is_broken, attempt.wanted == Wanted::Refused, "{target}: {required:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_supported_preference_that_is_refused_breaks_another_clause() {
+        let own = backends::own(Target::KAI).unwrap();
+        let asked = [own.levels(Target::KAI, false), own.levels(Target::KAI, true)].concat();
+        let title = own.levels(Target::KAI, true)[0].title;
+        let refused = answered(Story::on(Target::KAI), &asked, &[(title, 422, "no preferred level")]);
+        let ruling = check(&refused.end()).remove(1).ruling;
+        assert!(matches!(ruling, Err(Broken::Precondition { clause: ADM_04, .. })), "{ruling:?}");
     }
 }
