@@ -35,16 +35,15 @@ pub fn all_run(live: &Live, gangs: &[Gang]) -> Ruling {
     none(not_running(live, gangs).map(|found| deviates(PODS_NOT_RUNNING, found)))
 }
 
+/// Requires that the statuses count all pods as ready (KLT-01). Other counts are judged by STAT.
 pub fn statuses_follow(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
-    let cliques = groups(gangs).flat_map(|group| {
-        let fields = ["replicas", "readyReplicas", "scheduledReplicas"];
-        counted(live, "PodClique", &group.clique, &fields, group.replicas)
-    });
+    let cliques = groups(gangs)
+        .flat_map(|group| counted(live, "PodClique", &group.clique, "readyReplicas", group.replicas));
     let scaling_groups = scaling_groups(gangs).into_iter().flat_map(|(name, replicas)| {
-        counted(live, "PodCliqueScalingGroup", name, &["scheduledReplicas", "availableReplicas"], replicas)
+        counted(live, "PodCliqueScalingGroup", name, "availableReplicas", replicas)
     });
     let replicas = gangs.iter().filter(|gang| gang.is_base).count();
-    let of_set = counted(live, "PodCliqueSet", set, &["availableReplicas"], replicas);
+    let of_set = counted(live, "PodCliqueSet", set, "availableReplicas", replicas);
     none(cliques.chain(scaling_groups).chain(of_set))
 }
 
@@ -56,49 +55,82 @@ fn scaling_groups(gangs: &[Gang]) -> BTreeMap<&str, usize> {
     replicas.into_iter().map(|(name, indexes)| (name, indexes.len())).collect()
 }
 
-fn counted(live: &Live, kind: &str, name: &str, fields: &[&str], wanted: usize) -> Vec<Violation> {
+fn counted(live: &Live, kind: &str, name: &str, field: &str, wanted: usize) -> Option<Violation> {
     let Some(object) = live.get(kind, name) else {
-        return vec![violation(OBJECT_MISSING, format!("{kind} {name} does not exist"))];
+        return Some(violation(OBJECT_MISSING, format!("{kind} {name} does not exist")));
     };
-    let others = fields.iter().map(|field| (field, count(&object["status"][*field]).unwrap_or(0)));
-    others
-        .filter(|(_, found)| *found != wanted)
-        .map(|(field, found)| {
-            violation(WRONG_STATUS, format!("{kind} {name}: {field} is {found}, want {wanted}"))
-                .shown_by_object("its status", object)
-        })
-        .collect()
+    let found = count(&object["status"][field]).unwrap_or(0);
+    (found != wanted).then(|| {
+        violation(WRONG_STATUS, format!("{kind} {name}: {field} is {found}, want {wanted}"))
+            .shown_by_object("its status", object)
+    })
 }
 
-pub fn ready_count_is_not_early(history: &History, gangs: &[Gang]) -> Ruling {
+/// Requires that no status counted pods, or replicas of pods, as ready before they were.
+pub fn ready_count_is_not_early(history: &History, set: &str, gangs: &[Gang]) -> Ruling {
     let mut ready_since: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods().filter(|version| is_true(version.object, "Ready")) {
         let clique = version.pod().pod_clique().unwrap_or_default();
         ready_since.entry(version.uid()).or_insert((clique, version.revision()));
     }
-    none(groups(gangs).filter_map(|group| {
-        let by_then = |version: &Version<'_>| {
-            let of_clique = ready_since.values().filter(|(clique, _)| *clique == group.clique);
-            of_clique.filter(|(_, revision)| *revision < version.revision()).count()
-        };
-        let reported = |version: &Version<'_>| count(&version.object["status"]["readyReplicas"]).unwrap_or(0);
-        let early = history
-            .named("PodClique", &group.clique)
-            .find(|version| version.change != Change::Deleted && reported(version) > by_then(version))?;
-        let message = format!(
-            "PodClique {}: readyReplicas was {} when {} of its pods had been Ready",
-            group.clique,
-            reported(&early),
-            by_then(&early)
-        );
-        Some(violation(REPORTED_READY_TOO_EARLY, message).shown_by("reported", early))
-    }))
+    let pods_by = |clique: &str, revision: u64| {
+        ready_since.values().filter(|(of, since)| *of == clique && *since < revision).count()
+    };
+    let is_ready_by = |group: &Group, revision: u64| pods_by(&group.clique, revision) >= group.min;
+    let replicas_by = |name: &str, revision: u64| {
+        let mut replicas: BTreeMap<usize, bool> = BTreeMap::new();
+        for group in groups(gangs) {
+            if let Some((_, index)) = group.scaling_group.as_ref().filter(|(of, _)| of == name) {
+                *replicas.entry(*index).or_insert(true) &= is_ready_by(group, revision);
+            }
+        }
+        replicas.values().filter(|is_ready| **is_ready).count()
+    };
+    // A base PodGang has the cliques and the replicas of scaling groups that its PodCliqueSet replica needs.
+    let is_available_by = |base: &Gang, revision: u64| {
+        let mut standalone = base.groups.iter().filter(|group| group.scaling_group.is_none());
+        let mut of_groups = scaling_groups(std::slice::from_ref(base)).into_iter();
+        standalone.all(|group| is_ready_by(group, revision))
+            && of_groups.all(|(name, needed)| replicas_by(name, revision) >= needed)
+    };
+    let cliques = groups(gangs).filter_map(|group| {
+        let by = |revision| pods_by(&group.clique, revision);
+        reported_early(history, ("PodClique", group.clique.as_str()), ("readyReplicas", "pods"), by)
+    });
+    let of_groups = scaling_groups(gangs).into_keys().filter_map(|name| {
+        let by = |revision| replicas_by(name, revision);
+        reported_early(history, ("PodCliqueScalingGroup", name), ("availableReplicas", "replicas"), by)
+    });
+    let available_by = |revision| {
+        let bases = gangs.iter().filter(|gang| gang.is_base);
+        bases.filter(|base| is_available_by(base, revision)).count()
+    };
+    let of_set =
+        reported_early(history, ("PodCliqueSet", set), ("availableReplicas", "replicas"), available_by);
+    none(cliques.chain(of_groups).chain(of_set))
 }
 
-pub fn clique_reports(live: &Live, group: &Group, ready: usize) -> Ruling {
-    let clique = &group.clique;
-    let existing = counted(live, "PodClique", clique, &["replicas", "scheduledReplicas"], group.replicas);
-    none(existing.into_iter().chain(counted(live, "PodClique", clique, &["readyReplicas"], ready)))
+fn reported_early<'a>(
+    history: &'a History,
+    (kind, name): (&'a str, &'a str),
+    (field, parts): (&str, &str),
+    ready_by: impl Fn(u64) -> usize,
+) -> Option<Violation> {
+    let reported = |version: &Version<'_>| count(&version.object["status"][field]).unwrap_or(0);
+    let early = history.named(kind, name).find(|version| {
+        version.change != Change::Deleted && reported(version) > ready_by(version.revision())
+    })?;
+    let message = format!(
+        "{kind} {name}: {field} was {} when {} of its {parts} had been Ready",
+        reported(&early),
+        ready_by(early.revision())
+    );
+    Some(violation(REPORTED_READY_TOO_EARLY, message).shown_by("reported", early))
+}
+
+/// Requires that no pod of the clique counts as ready (KLT-06).
+pub fn clique_is_not_ready(live: &Live, clique: &str) -> Ruling {
+    none(counted(live, "PodClique", clique, "readyReplicas", 0))
 }
 
 pub fn reports_image_failure(live: &Live, clique: &str) -> Ruling {

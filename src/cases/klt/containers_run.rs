@@ -35,7 +35,7 @@ fn check(history: &History) -> Vec<Finding> {
             let gangs = history.gangs(SET)?;
             precondition(AON_01, binding::whole(&live, &history.units(SET)?))?;
             run_and_are_counted(&live, &gangs)?;
-            kubelets::ready_count_is_not_early(history, &gangs)
+            kubelets::ready_count_is_not_early(history, SET, &gangs)
         })
     })]
 }
