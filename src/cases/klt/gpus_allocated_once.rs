@@ -22,7 +22,7 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(KLT_02, || {
         let (read, _) = history.reached(SharedMark::Allocated)?;
         let live = history.before(read);
-        kubelets::all_run(&live, &history.gangs(SET)?)?;
+        precondition(KLT_01, kubelets::all_run(&live, &history.gangs(SET)?))?;
         devices::at_most_once(history)?;
         devices::as_requested(history)
     })]

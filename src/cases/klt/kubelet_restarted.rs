@@ -50,8 +50,8 @@ fn check(history: &History) -> Vec<Finding> {
         history.at(USED, |used| {
             kubelets::kept_running(history, restart, used)?;
             let live = history.before(used);
-            binding::whole(&live, &history.units(NEXT)?)?;
-            kubelets::all_run(&live, &history.gangs(NEXT)?)
+            precondition(AON_01, binding::whole(&live, &history.units(NEXT)?))?;
+            precondition(KLT_01, kubelets::all_run(&live, &history.gangs(NEXT)?))
         })
     })]
 }
@@ -111,13 +111,12 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_new_pod_is_a_violation() {
+    fn a_refused_new_pod_breaks_another_clause() {
         let mut refused = pod(NEXT, 2);
         refused["status"] = json!({"phase": "Failed", "reason": "UnexpectedAdmissionError"});
         let pods = [pod(NEXT, 0), pod(NEXT, 1), refused];
         let story = registered().all_added(pods).mark(SharedMark::WaitTimedOut, Value::Null);
-        assert!(
-            message(ruling(story)).contains("2 of 3 pods of PodClique next-0-worker are running, want all")
-        );
+        let found = ruling(story);
+        assert!(matches!(found, Err(Broken::Precondition { clause: KLT_01, .. })), "{found:?}");
     }
 }
