@@ -152,8 +152,14 @@ pub fn reports_image_failure(live: &Live, clique: &str) -> Ruling {
 /// Requires that running pods keep running on the same node without a container restart. Returns `NotReached`
 /// if no pod ran.
 pub fn kept_running(history: &History, since: usize, until: usize) -> Ruling {
+    others_kept_running(history, since, until, &[])
+}
+
+/// Like [`kept_running`], without the pods of these names.
+pub fn others_kept_running(history: &History, since: usize, until: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
-    let ran: Vec<Pod<'_>> = before.pods().filter(|pod| runs(*pod)).collect();
+    let others = before.pods().filter(|pod| !lost.contains(&pod.name()));
+    let ran: Vec<Pod<'_>> = others.filter(|pod| runs(*pod)).collect();
     if ran.is_empty() {
         return Err(Broken::NotReached("no pod was running before the disturbance".into()));
     }

@@ -53,8 +53,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn all_run_on_other_nodes(live: &Live, node: &str, all: &[Gang]) -> Ruling {
     kubelets::has_no_running_pods(live, node)?;
-    kubelets::all_run(live, all)?;
-    gangs::references_are_the_pods(live, all)
+    precondition(KLT_01, kubelets::all_run(live, all))?;
+    precondition(GANG_20, gangs::references_are_the_pods(live, all))
 }
 
 fn check(history: &History) -> Vec<Finding> {
@@ -67,8 +67,8 @@ fn check(history: &History) -> Vec<Finding> {
         // The lost pods are not checked after their kubelet has been restarted.
         history.at(REPLACED, |place| {
             let until = history.upto(place);
-            lost.iter().try_for_each(|pod| binding::replaced(&until, since, pod))?;
-            binding::others_untouched(&until, since, &lost)?;
+            lost.iter().try_for_each(|pod| binding::replaced_in_gang(&until, since, pod))?;
+            kubelets::others_kept_running(history, since, place, &lost)?;
             all_run_on_other_nodes(&until.end(), node, &history.gangs(SET)?)
         })
     })]
@@ -132,10 +132,8 @@ mod tests {
         let story = after_deletion().added(loose).mark(SharedMark::WaitTimedOut, Value::Null);
         assert_eq!(message(ruling(story)), "Pod p was not replaced in its gang");
         let unreferred = after_deletion().added(pod("r", 0, "o")).mark(SharedMark::WaitTimedOut, Value::Null);
-        assert_eq!(
-            message(ruling(unreferred)),
-            "podgroup moving-0-worker has podReferences [p, q], want its pods [q, r]"
-        );
+        let found = ruling(unreferred);
+        assert!(matches!(found, Err(Broken::Precondition { clause: GANG_20, .. })), "{found:?}");
     }
 
     #[test]
@@ -143,6 +141,24 @@ mod tests {
         let story =
             after_deletion().added(pod("r", 0, "o")).deleted(pod("q", 1, "m")).added(pod("s", 1, "m"));
         let story = story.modified(referring_to(&["r", "s"])).mark(REPLACED, Value::Null);
-        assert_eq!(message(ruling(story)), "Pod q was deleted, want it unaffected by the loss of other pods");
+        assert_eq!(message(ruling(story)), "Pod q was deleted, want it to keep running");
+    }
+
+    #[test]
+    fn another_pod_that_restarts_is_a_violation() {
+        let mut restarted = pod("q", 1, "m");
+        restarted["status"]["containerStatuses"][0]["restartCount"] = 1.into();
+        let replaced = after_deletion().added(pod("r", 0, "o")).modified(referring_to(&["q", "r"]));
+        let story = replaced.modified(restarted).mark(REPLACED, Value::Null);
+        assert_eq!(
+            message(ruling(story)),
+            "Pod q had its container worker restarted, want it to keep running"
+        );
+    }
+
+    #[test]
+    fn a_replacement_may_have_another_index() {
+        let replaced = after_deletion().added(pod("r", 7, "o")).modified(referring_to(&["q", "r"]));
+        assert_eq!(ruling(replaced.mark(REPLACED, Value::Null)), Ok(()));
     }
 }
