@@ -6,7 +6,7 @@
 //! has stopped, so the next leader must handle it. Two leaders at a time would create two pods with the same
 //! index.
 
-use conformance_check::{gangs, kubelets, leadership, none, pods};
+use conformance_check::{gangs, kubelets, leadership, none};
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_facts::convergence;
 
@@ -77,14 +77,13 @@ fn check(history: &History) -> Vec<Finding> {
             if let Err(why @ Broken::NotReached(_)) = leadership::one_leader_at_a_time(history) {
                 return Err(why);
             }
-            pods::indexes_are_unique(history)?;
             history.reached(SCALED)?;
             history.at(GROWN, |grown| {
                 kubelets::kept_running(history, rolled, grown)?;
                 has_converged(history, grown, GROWING)
             })?;
             let (joining, _) = history.reached(JOIN)?;
-            binding::never(history, &history.units(PENDING)?, Some(joining))?;
+            precondition(AON_02, binding::never(history, &history.units(PENDING)?, Some(joining)))?;
             history.at(BOUND, |bound| has_converged(history, bound, PENDING))
         }),
         // Two leaders may prevent the case from reaching the rollout. KLT-08 is violated even then.
@@ -253,10 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn two_pods_with_one_index_are_a_violation() {
-        let mut twin = pods(GROWING)[0].clone();
-        twin["metadata"]["name"] = "twin".into();
-        assert!(message(ruling(rolled().added(twin))).contains("both have index 0"));
+    fn a_waiting_gang_that_is_bound_early_breaks_another_clause() {
+        let early = pods(PENDING).into_iter().take(1);
+        let grown = rolled().all_added(whole(GROWING)).mark(GROWN, Value::Null);
+        let grown = grown.all_added(early).mark(JOIN, Value::Null);
+        let found = ruling(grown.all_added(whole(PENDING)).mark(BOUND, Value::Null));
+        assert!(matches!(found, Err(Broken::Precondition { clause: AON_02, .. })), "{found:?}");
     }
 
     #[test]
