@@ -20,6 +20,30 @@ fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_18, || {
         let nowhere = history.base("nowhere")?.name;
         all([placement::never_with_an_empty_label(history, &nowhere, RACK), scheduler_passed(history)])?;
-        binding::whole(&history.end(), &history.units("unbounded")?)
+        precondition(AON_01, binding::whole(&history.end(), &history.units("unbounded")?))
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_history::testing::{Story, node, one_clique, one_clique_gang};
+
+    use super::*;
+
+    #[test]
+    fn an_unbound_control_breaks_another_clause() {
+        let ruling = |bound| {
+            let mut empty = node("n", 8);
+            empty["metadata"]["labels"] = json!({(RACK): ""});
+            let sets = [("nowhere", 3), ("unbounded", 2)];
+            let story = sets.iter().fold(Story::flat().added(empty), |story, (set, pods)| {
+                story.submitted(one_clique(set, *pods)).added(one_clique_gang(set, *pods))
+            });
+            let passed = story.mark(SharedMark::SchedulerPassed, Value::Null);
+            check(&passed.workers("unbounded", 2, bound).end()).remove(0).ruling
+        };
+        assert_eq!(ruling(2), Ok(()));
+        let unbound = ruling(1);
+        assert!(matches!(unbound, Err(Broken::Precondition { clause: AON_01, .. })), "{unbound:?}");
+    }
 }

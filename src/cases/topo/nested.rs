@@ -33,6 +33,6 @@ fn check(history: &History) -> Vec<Finding> {
         for group in gangs.iter().flat_map(|gang| &gang.groups) {
             placement::clique_in_one_domain(history, &group.clique, HOST)?;
         }
-        binding::all(&history.end(), &gangs)
+        precondition(AON_01, binding::all(&history.end(), &gangs))
     })]
 }
