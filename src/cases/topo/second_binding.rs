@@ -2,7 +2,7 @@
 //! creates a second binding. Volcano's HyperNodes have one parent each, so they can be the domains of only
 //! one binding. A third rack that joins later shows that the first binding keeps working.
 
-use conformance_check::topology_resources::{match_binding, never_created_for, reports_out_of_sync};
+use conformance_check::topology_resources::{match_binding, reports_out_of_sync};
 use conformance_contract::names::TOPOLOGY;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
@@ -40,8 +40,39 @@ fn name(namespace: &str) -> String {
 fn check(history: &History) -> Vec<Finding> {
     vec![finding(TOPO_16, || {
         let second = name(&history.header.namespace);
-        never_created_for(history, &second)?;
         history.at(REFUSED, |place| reports_out_of_sync(history, &history.before(place), &second))?;
         history.at(FIRST, |place| match_binding(history, &history.before(place), TOPOLOGY))
     })]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, object};
+
+    use super::*;
+
+    fn binding(name: &str, in_sync: bool) -> Value {
+        let mut binding = object(BINDING, name);
+        let drift = if in_sync { "False" } else { "True" };
+        binding["status"] = json!({
+            "schedulerTopologyStatuses": [{"schedulerName": "volcano", "inSync": in_sync}],
+            "conditions": [{"type": names::TOPOLOGY_DRIFT, "status": drift}],
+        });
+        binding
+    }
+
+    #[rstest::rstest]
+    #[case::the_second(true, false, &[])]
+    #[case::both(false, false, &["in-sync-not-reported"])]
+    #[case::neither(true, true, &["drift-not-reported"])]
+    fn only_the_second_binding_is_out_of_sync(
+        #[case] first: bool,
+        #[case] second: bool,
+        #[case] wanted: &[&str],
+    ) {
+        let story = Story::on(Target::VOLCANO).added(binding("ns-second", second)).mark(REFUSED, Value::Null);
+        let history = story.added(binding(TOPOLOGY, first)).mark(FIRST, Value::Null).end();
+        assert_eq!(codes(check(&history).remove(0).ruling), wanted);
+    }
 }
