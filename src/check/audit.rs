@@ -10,6 +10,7 @@ use conformance_expect::schedulers;
 use conformance_history::{History, KINDS, SharedMark, list, owners, text};
 use serde_json::Value;
 
+use super::coexistence::scheduler_of;
 use super::{none, violation};
 
 const REQUESTED_WHILE_IDLE: Code = Code::new("requested-while-idle");
@@ -99,13 +100,18 @@ pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<
     }))
 }
 
-/// Requires that the operator wrote only to gang resources that existed (COEX-02). Other checks read the
-/// history, which lacks a rejected create.
+/// Requires that the operator wrote only to gang resources that existed (COEX-02), or for a PodCliqueSet whose
+/// backend has such gang resources. Other checks read the history, which lacks a rejected create.
 pub fn only_existing_gang_resources_written(history: &History) -> Ruling {
     let kinds = gang_resources();
+    let is_of_its_backend = |kind: &str, name: &str| {
+        let mut sets = history.header.submitted.iter();
+        sets.any(|(set, pcs)| name.contains(set.as_str()) && schedulers::may_have(scheduler_of(pcs), kind))
+    };
     let is_unknown = |request: &Request<'_>| {
-        let kind = request.kind().filter(|kind| kinds.contains(kind) && !request.field("name").is_empty());
-        kind.is_some_and(|kind| history.named(kind, request.field("name")).next().is_none())
+        let name = request.field("name");
+        let kind = request.kind().filter(|kind| kinds.contains(kind) && !name.is_empty());
+        kind.is_some_and(|kind| history.named(kind, name).next().is_none() && !is_of_its_backend(kind, name))
     };
     let unknown = requests(history, 0..history.entries.len()).filter(is_unknown);
     none(unknown.map(|request| {
@@ -116,7 +122,7 @@ pub fn only_existing_gang_resources_written(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, owned};
+    use conformance_history::testing::{Story, object, one_clique, owned};
     use serde_json::json;
 
     use super::*;
@@ -176,5 +182,17 @@ mod tests {
         let found = messages(only_existing_gang_resources_written(&history));
         let wanted = "the operator sent patch podgroups w-0-a (403) for an object that never existed";
         assert_eq!(found, [wanted]);
+    }
+
+    #[rstest::rstest]
+    #[case::of_its_backend("volcano", true)]
+    #[case::of_another_backend("default-scheduler", false)]
+    fn a_rejected_create_for_another_backend_is_a_violation(#[case] scheduler: &str, #[case] fine: bool) {
+        let mut pcs = one_clique("w", 1);
+        pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["schedulerName"] = scheduler.into();
+        let rejected = patch("scheduling.volcano.sh", "podgroups", "w-0", 422);
+        let detail = json!({"since": "", "writes": [rejected]});
+        let history = Story::flat().submitted(pcs).mark(SharedMark::OperatorWrites, detail).end();
+        assert_eq!(only_existing_gang_resources_written(&history).is_ok(), fine);
     }
 }

@@ -5,7 +5,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
 use conformance_facts::gang_resources::is_gang_resource;
-use conformance_history::{History, SharedMark, Version};
+use conformance_history::{History, SharedMark, Version, owners, text};
 use serde_json::Value;
 
 use super::binding::bindings;
@@ -29,7 +29,7 @@ fn chosen(history: &History) -> impl Iterator<Item = &str> {
     history.header.submitted.values().map(scheduler_of)
 }
 
-fn scheduler_of(pcs: &Value) -> &str {
+pub(super) fn scheduler_of(pcs: &Value) -> &str {
     let clique = &pcs["spec"]["template"]["cliques"][0];
     clique["spec"]["podSpec"]["schedulerName"].as_str().unwrap_or(names::DEFAULT_SCHEDULER)
 }
@@ -101,40 +101,47 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
         let never = violation(NEVER_SERVED, format!("no gang resource of {own} ever existed"));
         return precondition("GANG-08", Err(never.into()));
     }
-    let gangs: BTreeMap<&str, &str> = history
-        .of("PodGang")
-        .filter_map(|version| Some((version.uid(), version.label(names::SCHEDULER_NAME)?)))
-        .collect();
     let mut wrong: BTreeMap<&str, (String, Version<'_>)> = BTreeMap::new();
+    let mut unowned: BTreeMap<&str, (String, Version<'_>)> = BTreeMap::new();
     for version in resources() {
         let backend = backends.get(version.kind()).copied().unwrap_or_default();
-        let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        let owners = owners.filter(|owner| owner["kind"] == "PodGang");
-        let of: Vec<_> = owners.map(|owner| gangs.get(owner["uid"].as_str().unwrap_or_default())).collect();
-        let may_have_kind = |scheduler: &Option<&&str>| {
-            scheduler.is_some_and(|name| schedulers::may_have(name, version.kind()))
-        };
-        if of.is_empty() || !of.iter().all(may_have_kind) {
-            let named: Vec<_> =
-                of.iter().map(|scheduler| scheduler.map_or("no scheduler", |name| name)).collect();
-            let owner = if named.is_empty() {
-                "no PodGang".into()
-            } else {
-                format!("a PodGang of {}", named.join(", "))
-            };
-            let message = format!(
-                "{} {}, a gang resource of {backend}, is owned by {owner}",
-                version.kind(),
-                version.name()
-            );
+        let of = schedulers_of_owners(history, version.object);
+        let described = format!("{} {}, a gang resource of {backend},", version.kind(), version.name());
+        if of.is_empty() {
+            let message = format!("{described} is owned by no PodGang and no PodCliqueSet");
+            unowned.entry(version.uid()).or_insert((message, version));
+        } else if !of.iter().all(|scheduler| schedulers::may_have(scheduler, version.kind())) {
+            let message = format!("{described} belongs to a gang of {}", of.join(", "));
             wrong.entry(version.uid()).or_insert((message, version));
         }
     }
-    none(
-        wrong.into_values().map(|(message, version)| {
+    let violations = |found: BTreeMap<&str, (String, Version<'_>)>| {
+        none(found.into_values().map(|(message, version)| {
             violation(OWNED_BY_ANOTHER_BACKEND, message).shown_by("observed", version)
-        }),
-    )
+        }))
+    };
+    violations(wrong)?;
+    precondition("GANG-23", violations(unowned))
+}
+
+/// The schedulers of the PodGangs and PodCliqueSets that own an object, directly or through other owners.
+fn schedulers_of_owners<'a>(history: &'a History, object: &'a Value) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for owner in owners(object) {
+        let (kind, name, uid) = (text(&owner["kind"]), text(&owner["name"]), text(&owner["uid"]));
+        if kind == "PodCliqueSet" {
+            found.extend(history.header.submitted.get(name).map(scheduler_of));
+            continue;
+        }
+        let versions: Vec<_> = history.named(kind, name).filter(|version| version.uid() == uid).collect();
+        let mut labels = versions.iter().filter_map(|version| version.label(names::SCHEDULER_NAME));
+        match (labels.next_back().filter(|_| kind == "PodGang"), versions.last()) {
+            (Some(label), _) => found.push(label),
+            (None, Some(version)) => found.extend(schedulers_of_owners(history, version.object)),
+            (None, None) => {}
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -199,13 +206,14 @@ mod tests {
     #[case::own(gang("v-0", "volcano"), "satisfied")]
     #[case::of_another(
         gang("v-0", "default-scheduler"),
-        "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by a PodGang of \
+        "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, belongs to a gang of \
          default-scheduler"
     )]
-    #[case::of_none(
-        object("PodGang", "v-0"),
-        "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by a PodGang of no \
-         scheduler"
+    #[case::without_a_label(owned(object("PodGang", "v-0"), "PodCliqueSet", "v"), "satisfied")]
+    #[case::without_a_label_of_another(
+        owned(object("PodGang", "v-0"), "PodCliqueSet", "k"),
+        "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, belongs to a gang of \
+         default-scheduler"
     )]
     fn a_gang_resource_of_another_backends_gang_is_a_violation(
         #[case] of_volcano: Value,
@@ -218,11 +226,11 @@ mod tests {
         };
         let history = kube().added(of_volcano.clone()).added(owned(group("v-0"), "PodGang", "v-0")).end();
         assert_eq!(message(resources_of_own_gangs(&history)), wanted);
-        let stray = kube().added(group("v-0")).end();
-        assert_eq!(
-            message(resources_of_own_gangs(&stray)),
-            "PodGroup.scheduling.volcano.sh v-0, a gang resource of volcano, is owned by no PodGang"
-        );
+        let of_set = |set: &str| kube().added(owned(group("v-0"), "PodCliqueSet", set)).end();
+        assert_eq!(resources_of_own_gangs(&of_set("v")), Ok(()));
+        assert!(matches!(resources_of_own_gangs(&of_set("k")), Err(Broken::Violated(_))));
+        let stray = resources_of_own_gangs(&kube().added(group("v-0")).end());
+        assert!(matches!(stray, Err(Broken::Precondition { clause: "GANG-23", .. })), "{stray:?}");
         let never = resources_of_own_gangs(&kube().end());
         assert!(matches!(never, Err(Broken::Precondition { clause: "GANG-08", .. })), "{never:?}");
     }
