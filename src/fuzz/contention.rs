@@ -10,7 +10,7 @@ use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits;
 use conformance_expect::{Expected, scaling};
 use conformance_facts::cliques::cliques_lacking_pods;
-use conformance_history::{History, MarkName, text};
+use conformance_history::{History, Live, MarkName, text};
 use serde_json::{Value, json};
 
 use crate::surroundings::{in_queue_of, prepared};
@@ -69,9 +69,12 @@ pub(crate) async fn preempt(test: &mut TestContext, workload: &GeneratedWorkload
     let bound = Awaited::demanded_by(PRE_01, format!("the {gpus} pods of PodCliqueSet {name} bound"));
     test.until(bound, limits::SCHEDULING, |live| live.bound_pods_of_set(&name) == all).await?;
     test.mark(BOUND, Value::Null);
+    let is_evicted = |live: &Live| live.bound_pods_of_set(workload.name()) == 0;
+    let evicted = Awaited::demanded_by(PRE_02, "all pods of the workload evicted");
+    test.until(evicted, limits::REACTION, is_evicted).await?;
     let replaced = Awaited::demanded_by(PRE_10, "the evicted pods replaced");
     test.until(replaced, limits::REACTION, |live| {
-        live.bound_pods_of_set(workload.name()) == 0 && cliques_lacking_pods(live, &victims).is_empty()
+        is_evicted(live) && cliques_lacking_pods(live, &victims).is_empty()
     })
     .await?;
     test.mark(REPLACED, Value::Null);

@@ -49,8 +49,10 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.mark(ARRIVED, Value::Null);
     submit_and_bind(test, PREEMPTOR, &HIGH).await?;
     test.mark(BOUND, Value::Null);
+    let evicted = Awaited::demanded_by(PRE_02, "all pods of the low gang evicted");
+    test.until(evicted, REACTION, |live| !has_any(live, &old)).await?;
     let replaced = Awaited::demanded_by(PRE_10, "the evicted pods replaced");
-    test.until(replaced, REACTION, |live| is_replaced(live, &old)).await?;
+    test.until(replaced, REACTION, |live| !has_any(live, &old) && is_complete(live)).await?;
     test.mark(REPLACED, Value::Null);
     test.scheduler_passes_over(&running).await?;
     test.mark(PASSED, Value::Null);
@@ -75,9 +77,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-fn is_replaced(live: &Live, old: &[String]) -> bool {
-    let is_complete = |(clique, count): &(&str, usize)| pods_of(live, clique).count() == *count;
-    !live.pods().any(|pod| old.iter().any(|name| name == pod.name())) && CLIQUES.iter().all(is_complete)
+fn has_any(live: &Live, old: &[String]) -> bool {
+    live.pods().any(|pod| old.iter().any(|name| name == pod.name()))
+}
+
+fn is_complete(live: &Live) -> bool {
+    CLIQUES.iter().all(|(clique, count)| pods_of(live, clique).count() == *count)
 }
 
 fn check(history: &History) -> Vec<Finding> {

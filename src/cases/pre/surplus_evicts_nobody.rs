@@ -29,7 +29,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_all_converged(&VICTIMS).await?;
     test.mark(ARRIVED, Value::Null);
     submit_and_bind(test, ELASTIC, &HIGH).await?;
-    test.until("the surplus pod released", REACTION, |live| {
+    let released = Awaited::demanded_by(GANG_07, "the surplus pod released to the scheduler");
+    test.until(released, REACTION, |live| {
         pods_of(live, CLIQUE).filter(|pod| pod.gates().is_empty()).count() == 2
     })
     .await?;
