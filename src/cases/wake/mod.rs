@@ -30,12 +30,16 @@ use conformance_history::{Change, Version, is_of_canary, name};
 use crate::prelude::*;
 
 marks! {
-    /// `{"set"}`: the PodCliqueSet.
+    /// `{"set", "freedBy"}`: the PodCliqueSet, and the clause that demands that pods in its room are deleted.
     ENDED = "the reason ends";
+    /// `{"set"}`: the PodCliqueSet.
+    FREED = "the pods in its room are deleted";
     BOUND = "the waiting gang is bound";
 }
 
 const PODS: usize = 2;
+
+const ROOM_NOT_FREED: Code = Code::new("room-not-freed");
 
 #[derive(Debug, Clone, Copy)]
 enum Reason {
@@ -99,6 +103,16 @@ impl Reason {
             Self::VolumeMissing(claim) => test.bind_claim(claim).await,
         }
     }
+
+    /// The PodCliqueSet in the room, the clause that demands that its pods are deleted, and how many of them
+    /// stay.
+    fn holder(self) -> Option<(&'static str, &'static str, usize)> {
+        match self {
+            Self::HeldBy(holder) => Some((holder, DEL_01, 0)),
+            Self::HeldByReplicaOf(holder) | Self::HeldByGroupOf(holder) => Some((holder, GANG_10, 1)),
+            _ => None,
+        }
+    }
 }
 
 fn last_node(test: &TestContext) -> String {
@@ -127,8 +141,15 @@ async fn drive(test: &mut TestContext, set: &str, reason: Reason) -> Result<(), 
 async fn drive_value(test: &mut TestContext, pcs: Value, reason: Reason) -> Result<(), Stop> {
     reason.begin(test).await?;
     let set = submit_and_wait(test, pcs).await?;
-    mark_end(test, &set);
+    let clause = reason.holder().map(|(_, clause, _)| clause);
+    test.mark(ENDED, json!({"set": set, "freedBy": clause}));
     reason.end(test).await?;
+    if let Some((holder, clause, left)) = reason.holder() {
+        let deleted = Awaited::demanded_by(clause, format!("pods of PodCliqueSet {holder} deleted"));
+        let is_of_holder = |pod: &Pod<'_>| pod.label(names::PART_OF) == Some(holder);
+        test.until(deleted, limits::CLEANUP, |live| live.pods().filter(is_of_holder).count() == left).await?;
+        test.mark(FREED, json!({"set": set}));
+    }
     until_bound(test, &set).await
 }
 
@@ -162,25 +183,39 @@ fn check(history: &History, clause: &'static str, set: &str) -> Vec<Finding> {
     })]
 }
 
-/// If another PodCliqueSet occupied the room, the time starts when its last pod is deleted: the operator
-/// decides how long the deletion takes.
+/// If another PodCliqueSet occupied the room, the time starts when its last pod or claim is deleted: the
+/// operator decides how long the deletion takes.
 fn is_bound_soon(history: &History, units: &[Unit], set: &str, ended: usize) -> Ruling {
     let is_of_another = |pod: &Version<'_>| {
         !is_of_canary(pod.object) && Pod(pod.object).label(names::PART_OF).is_some_and(|other| other != set)
     };
-    let deleted = history.of("Pod").filter(|pod| pod.index > ended && pod.change == Change::Deleted);
-    let last = deleted.filter(is_of_another).map(|pod| pod.index).max();
+    let held = history.of("Pod").filter(is_of_another).chain(history.of("ResourceClaim"));
+    let deleted = held.filter(|held| held.index > ended && held.change == Change::Deleted);
+    let last = deleted.map(|held| held.index).max();
     wake_up::is_bound_soon(history, units, last.unwrap_or(ended))
 }
 
-/// No pod was bound before the entry at which the reason for waiting ended.
+/// No pod was bound before the entry at which the reason for waiting ended. Pods in the room were deleted.
 fn waiting(history: &History, set: &str) -> Result<(Vec<Unit>, usize), Broken> {
     let ended = history.marks(ENDED).find(|(_, mark)| mark.detail["set"] == set);
     let not_reached =
         || Broken::NotReached(format!("the case did not end the reason why PodCliqueSet {set} waits"));
-    let (ended, _) = ended.ok_or_else(not_reached)?;
+    let (ended, mark) = ended.ok_or_else(not_reached)?;
     let units = history.units(set)?;
     precondition(AON_02, binding::never(history, &units, Some(ended)))?;
+    let is_freed = || history.marks(FREED).any(|(_, freed)| freed.detail["set"] == set);
+    let timed_out = || {
+        let mut timeouts = history.marks(SharedMark::WaitTimedOut);
+        timeouts.any(|(index, timeout)| index > ended && timeout.detail["tooSlow"].is_null())
+    };
+    if let Some(clause) = [DEL_01, GANG_10].into_iter().find(|clause| mark.detail["freedBy"] == *clause)
+        && !is_freed()
+        && timed_out()
+    {
+        let message = format!("the pods in the room for PodCliqueSet {set} were not deleted");
+        let violations = vec![violation(ROOM_NOT_FREED, message)];
+        return Err(Broken::Precondition { clause, violations });
+    }
     Ok((units, ended))
 }
 
@@ -220,6 +255,34 @@ mod tests {
         let bound = deleted.later(bound_after).workers("waiting", 0, 2).mark(BOUND, Value::Null);
         let found = check(&bound.end(), WAKE_04, "waiting").remove(0).ruling;
         assert_eq!(found.is_ok(), is_satisfied, "{found:?}");
+    }
+
+    #[rstest]
+    #[case::deleted(true, true)]
+    #[case::kept(false, false)]
+    fn pods_that_stay_in_the_room_break_the_precondition(#[case] is_freed: bool, #[case] is_satisfied: bool) {
+        let story = Story::flat().submitted(one_clique("waiting", 2)).workers("waiting", 2, 0);
+        let held = story.workers("holder", 1, 1);
+        let ended = held.mark(ENDED, json!({"set": "waiting", "freedBy": DEL_01}));
+        let story = if is_freed {
+            let deleted =
+                ended.deleted(worker("holder", 0, Some("n"))).mark(FREED, json!({"set": "waiting"}));
+            deleted.workers("waiting", 0, 2).mark(BOUND, Value::Null)
+        } else {
+            ended.mark(SharedMark::WaitTimedOut, json!({"condition": "the pods deleted"}))
+        };
+        let found = check(&story.end(), WAKE_04, "waiting").remove(0).ruling;
+        let is_broken = matches!(found, Err(Broken::Precondition { clause: DEL_01, .. }));
+        assert_eq!((found.is_ok(), is_broken), (is_satisfied, !is_satisfied), "{found:?}");
+    }
+
+    #[test]
+    fn the_time_starts_when_the_claim_of_the_other_gang_is_deleted() {
+        let claim = || conformance_history::testing::object("ResourceClaim", "c");
+        let story = Story::flat().submitted(one_clique("waiting", 2)).workers("waiting", 2, 0).added(claim());
+        let ended = story.mark(ENDED, json!({"set": "waiting"})).later(20).deleted(claim());
+        let bound = ended.later(9).workers("waiting", 0, 2).mark(BOUND, Value::Null);
+        assert_eq!(check(&bound.end(), WAKE_10, "waiting").remove(0).ruling, Ok(()));
     }
 
     #[test]
