@@ -10,11 +10,12 @@ use conformance_facts::topology::{BINDING, entry};
 use conformance_history::{Change, History, Live, Version, condition};
 use serde_json::Value;
 
-use super::{Shown, ensure, none, violation};
+use super::{Shown, ensure, none, precondition, violation};
 
 const TOPOLOGY_DIFFERS_FROM_BINDING: Code = Code::new("topology-differs-from-binding");
 const IN_SYNC_NOT_REPORTED: Code = Code::new("in-sync-not-reported");
 const DRIFT_NOT_REPORTED: Code = Code::new("drift-not-reported");
+const DRIFT_NOT_EXPLAINED: Code = Code::new("drift-not-explained");
 const REFERENCE_NOT_NAMED: Code = Code::new("reference-not-named");
 const SILENT_ABOUT_SCHEDULER: Code = Code::new("silent-about-scheduler");
 const CREATED_WITHOUT_REQUEST: Code = Code::new("created-without-request");
@@ -71,6 +72,17 @@ pub fn reports_out_of_sync(history: &History, live: &Live, binding: &str) -> Rul
     let is_reported = drift.is_some_and(|drift| drift["status"] != "False");
     ensure(is_reported, || {
         wrong("the drift condition is False although a topology resource does not match the binding")
+    })
+}
+
+/// Requires a message in the entry of a topology resource that is out of sync (TOPO-19).
+pub fn explains_drift(history: &History, live: &Live, binding: &str) -> Ruling {
+    precondition("TOPO-15", reports_out_of_sync(history, live, binding))?;
+    let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
+    let has_reason = entry["message"].as_str().is_some_and(|message| !message.is_empty());
+    ensure(has_reason, || {
+        let message = format!("the status entry does not say why the topology resource differs: {entry}");
+        violation(DRIFT_NOT_EXPLAINED, message).shown_by_object("the binding", found)
     })
 }
 
@@ -190,7 +202,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::described as message;
+    use crate::{codes, described as message};
 
     const NAME: &str = "rows";
 
@@ -280,6 +292,20 @@ mod tests {
         let history = Story::on(Target::KAI).added(binding).end();
         let ruling = message(reports_out_of_sync(&history, &history.end(), NAME));
         assert!(ruling.starts_with(wanted), "{ruling}");
+    }
+
+    #[test]
+    fn an_entry_that_is_out_of_sync_without_a_message_is_a_violation() {
+        let ruling = |in_sync: bool, message: &str| {
+            let drift = if in_sync { "False" } else { "True" };
+            let found = binding(&[("kai-scheduler", in_sync, message)], drift);
+            let history = Story::on(Target::KAI).added(found).end();
+            explains_drift(&history, &history.end(), NAME)
+        };
+        assert_eq!(ruling(false, "the levels differ"), Ok(()));
+        assert_eq!(codes(ruling(false, "")), ["drift-not-explained"]);
+        let in_sync = ruling(true, "");
+        assert!(matches!(in_sync, Err(Broken::Precondition { clause: "TOPO-15", .. })), "{in_sync:?}");
     }
 
     #[rstest]

@@ -2,7 +2,7 @@
 //! The backend must compare the two, and must not create a topology resource.
 
 use conformance_check::topology_resources::{
-    names_reference, never_created_for, reports_in_sync, reports_out_of_sync, untouched,
+    explains_drift, names_reference, never_created_for, reports_in_sync, reports_out_of_sync, untouched,
 };
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
@@ -12,7 +12,7 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("A topology resource managed by a third party is compared and never changed")
-        .clauses(&[TOPO_15, TOPO_17])
+        .clauses(&[TOPO_15, TOPO_17, TOPO_19])
         // Without nodes, a binding has no domains, so a Volcano backend would create nothing anyway.
         .nodes(&[nodes(1).rack("a")]);
 
@@ -85,6 +85,14 @@ fn check(history: &History) -> Vec<Finding> {
             let (_, same) = history.reached(SAME)?;
             untouched(history, same.detail.as_str().unwrap_or_default(), history.entries.len())?;
             history.reached(OTHER).map(drop)
+        }),
+        finding(TOPO_19, || {
+            history.at(MISSING, |missing| explains_drift(history, &history.before(missing), &name))?;
+            if history.header.target != Target::KAI {
+                return Ok(());
+            }
+            history.reached(SAME)?;
+            history.at(OTHER, |other| explains_drift(history, &history.before(other), &name))
         }),
     ]
 }
