@@ -136,10 +136,6 @@ fn reporting(status: &str) -> Value {
     replaced().modified(reporting("True")).modified(reporting("False")),
     &["eviction-not-reported"]
 )]
-#[case::reported_before(
-    Story::whole().added(reporting("True")).workers("w", 2, 2).mark(ARRIVED, Value::Null),
-    &["eviction-wrongly-reported"]
-)]
 fn an_eviction_is_reported(#[case] story: Story, #[case] wanted: &[&str]) {
     assert_eq!(found(story, |victim, until| victim.is_reported("w", until)), wanted);
 }

@@ -125,8 +125,45 @@ fn check(history: &History) -> Vec<Finding> {
             let victim = victim(history, VICTIM, ARRIVED)?;
             history.reached(REPLACED)?;
             history.at(DELAYED, |delayed| victim.is_reported(VICTIM, delayed))?;
+            history.at(ONE_SHORT, |short| victim.is_reported(VICTIM, short))?;
             history.reached(BOUND_AGAIN)?;
             history.at(REPORT_ENDED, |ended| victim.is_not_reported(VICTIM, ended))
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_check::codes;
+    use conformance_history::testing::{Story, one_clique, one_clique_gang, worker};
+
+    use super::*;
+
+    fn gang(status: &str) -> Value {
+        let mut gang = one_clique_gang(VICTIM, 1);
+        gang["status"] = json!({"conditions": [{"type": "DisruptionTarget", "status": status}]});
+        gang
+    }
+
+    /// The ruling of PRE-13. The status has these values while the gang waits, one pod short, and at the end.
+    fn ruling(reported: [&str; 3]) -> Ruling {
+        let [waiting, short, end] = reported.map(gang);
+        let running =
+            Story::whole().submitted(one_clique(VICTIM, 1)).added(gang("False")).workers(VICTIM, 1, 1);
+        let evicted = running.mark(ARRIVED, Value::Null).deleted(worker(VICTIM, 0, Some("n")));
+        let replaced = evicted.added(worker(VICTIM, 1, None)).modified(waiting).mark(REPLACED, Value::Null);
+        let story = replaced.mark(DELAYED, Value::Null).modified(short).mark(ONE_SHORT, Value::Null);
+        let story = story.mark(BOUND_AGAIN, Value::Null).modified(end).mark(REPORT_ENDED, Value::Null);
+        let found = check(&story.end()).into_iter().find(|finding| finding.clause == PRE_13);
+        found.expect("a finding of the clause").ruling
+    }
+
+    #[rstest::rstest]
+    #[case::until_bound(["True", "True", "False"], &[])]
+    #[case::never(["False", "False", "False"], &["eviction-not-reported"])]
+    #[case::taken_back(["True", "False", "False"], &["eviction-not-reported"])]
+    #[case::too_long(["True", "True", "True"], &["eviction-wrongly-reported"])]
+    fn an_eviction_is_reported_until_the_gang_is_bound(#[case] reported: [&str; 3], #[case] wanted: &[&str]) {
+        assert_eq!(codes(ruling(reported)), wanted);
+    }
 }
