@@ -13,6 +13,7 @@ pub(crate) mod init_access;
 pub(crate) mod metrics;
 pub(crate) mod namespace_termination;
 pub(crate) mod queues;
+pub(crate) mod releases;
 pub(crate) mod stable_messages;
 pub(crate) mod synced_gangs;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use init_access::InitAccess;
 use metrics::Metrics;
 use namespace_termination::TerminatingNamespaces;
 use queues::Queues;
+use releases::Releases;
 use stable_messages::StableMessages;
 use synced_gangs::SyncedGangs;
 
@@ -50,6 +52,7 @@ pub(crate) struct Context {
     pub metrics: Metrics,
     pub synced: SyncedGangs,
     pub messages: StableMessages,
+    pub releases: Releases,
     pub flow: Flow,
     pub expectations: Expectations,
     pub written: WrittenVersions,
@@ -78,6 +81,7 @@ impl Context {
             metrics: Metrics::default(),
             synced: SyncedGangs::default(),
             messages: StableMessages::default(),
+            releases: Releases::default(),
             flow: Flow::default(),
             expectations: Expectations::default(),
             written: WrittenVersions::default(),

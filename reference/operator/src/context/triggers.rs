@@ -114,6 +114,7 @@ pub(crate) fn connect(feeds: &mut Feeds, context: &Arc<Context>) {
         if let Change { old: Some(old), new: None } = change {
             from.synced.forget(&old.uid().unwrap_or_default());
             from.messages.forget(&old.uid().unwrap_or_default());
+            from.releases.forget(&old.uid().unwrap_or_default());
             from.written.forget(&old.uid().unwrap_or_default());
             from.metrics.forget(&old.uid().unwrap_or_default());
             from.events.forget(&old.uid().unwrap_or_default());

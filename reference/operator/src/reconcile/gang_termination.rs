@@ -26,6 +26,7 @@ use crate::cache::pods::pods_of_name;
 use crate::context::Context;
 use crate::context::action::Action;
 use crate::context::error::ReconcileError;
+use crate::context::releases::GroupReplica;
 use crate::context::writes::{self, Writable};
 use crate::faults::fault;
 use crate::plan::conditions;
@@ -289,9 +290,9 @@ impl Replica {
         delay: Duration,
         now: Timestamp,
     ) -> Result<Option<Duration>, ReconcileError> {
-        let time_left = |gang: &str, part: Option<&[String]>| {
+        let time_left = |gang: &str, replica: Option<GroupReplica>| {
             let gang = context.caches.own_pod_gang(pcs, gang)?;
-            Some(half_gangs::time_left(half_gangs::half_bound(context, &gang, part)?, delay, now))
+            half_gangs::release(context, &gang, replica, delay, now)
         };
         let mut next = time_left(&self.base, None);
         if next == Some(Duration::ZERO) {
@@ -308,9 +309,9 @@ impl Replica {
                 if is_of_base && (is_base_half_bound || fault!("partial-replicas-keep-nodes")) {
                     continue;
                 }
-                let cliques: Vec<_> = members.iter().map(|(member, _)| member.name_any()).collect();
+                let replica = is_of_base.then(|| GroupReplica { index: j, group: group.pcsg.name_any() });
                 let gang = members.first().and_then(|(member, _)| member.labels().get(names::LABEL_POD_GANG));
-                match gang.and_then(|gang| time_left(gang, Some(cliques.as_slice()))) {
+                match gang.and_then(|gang| time_left(gang, replica)) {
                     Some(Duration::ZERO) => due.push(j),
                     wait => next = next.into_iter().chain(wait).min(),
                 }

@@ -5,25 +5,32 @@
 //! each hold nodes that the other gang needs. So a partially bound gang is terminated after the termination
 //! delay.
 //!
-//! PodGangs that wait for room are terminated one per delay, the youngest first. If all were terminated at
-//! once, each could bind the same pods again. A PodGang that waits for a volume has room, so it is terminated
-//! after one delay.
-//!
 //! A scaling group replica in a base PodGang may be terminated alone, and then only partially bound. The rest
 //! of the PodGang is not affected, so only this replica is terminated again.
+//!
+//! PodGangs and replicas that wait for the same room are terminated one per delay, the youngest first. If
+//! several were terminated at once, each could bind the same pods again. After a termination, the others keep
+//! what they have for a whole delay. A PodGang that waits for a volume has room, so it is terminated after one
+//! delay.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use grove_api::PodGang;
-use grove_api::names::{CONDITION_POD_GANG_SCHEDULED, LABEL_SCHEDULER_NAME};
+use grove_api::names::{
+    CONDITION_POD_GANG_SCHEDULED, LABEL_SCALING_GROUP, LABEL_SCALING_GROUP_REPLICA_INDEX,
+    LABEL_SCHEDULER_NAME,
+};
+use grove_api::{PodClique, PodGang};
 use jiff::Timestamp;
 use kube::ResourceExt;
+use serde_json::Value;
 
 use crate::cache::caches::Caches;
 use crate::cache::gang_view::GangView;
 use crate::cache::pods::{bound_since, refusal};
 use crate::context::Context;
+use crate::context::releases::{GroupReplica, Part};
 use crate::status::held::held_since;
 
 /// How long a scheduler may take to bind all pods of a gang, even if the termination delay is shorter.
@@ -40,12 +47,17 @@ struct HalfBound {
     waits_for_room: bool,
 }
 
-/// A gang that was fully bound and has lost a pod is breached, which `gang_termination` handles. `part` limits
-/// the PodGang to the podgroups of these PodCliques.
-fn find_half_bound(caches: &Caches, pod_gang: &PodGang, part: Option<&[String]>) -> Option<HalfBound> {
+/// A gang that was fully bound and has lost a pod is breached, which `gang_termination` handles. `replica`
+/// limits the PodGang to the podgroups of this replica.
+fn find_half_bound(caches: &Caches, pod_gang: &PodGang, replica: Option<&GroupReplica>) -> Option<HalfBound> {
     let pcs = caches.pod_clique_set_of(pod_gang)?;
     let mut view = GangView::of(caches, pod_gang);
-    view.podgroups.retain(|podgroup| part.is_none_or(|part| part.contains(&podgroup.name)));
+    if replica.is_some() {
+        let members = members(caches, pod_gang).into_iter();
+        let own = members.filter(|member| group_replica(member).as_ref() == replica);
+        let names: BTreeSet<_> = own.map(|member| member.name_any()).collect();
+        view.podgroups.retain(|podgroup| names.contains(&podgroup.name));
+    }
     view.unbound_minimum()?;
     let bindings = view.podgroups.iter().filter(|podgroup| podgroup.min_replicas > 0).map(|podgroup| {
         let member = caches.pod_cliques.get(pod_gang.namespace().as_deref(), &podgroup.name);
@@ -69,32 +81,103 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
 }
 
-/// Returns since when the PodGang, or this part of it, is partially bound, and after how many termination
-/// delays it is terminated.
-pub(super) fn half_bound(
-    context: &Context,
-    pod_gang: &PodGang,
-    part: Option<&[String]>,
-) -> Option<(Timestamp, u32)> {
-    let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang, part)?;
-    if !waits_for_room {
-        return Some((since, 1));
-    }
-    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME);
-    let age = |pod_gang: &PodGang| {
-        (pod_gang.metadata.creation_timestamp.as_ref().map(|created| created.0), pod_gang.uid())
-    };
-    let others = context.caches.pod_gangs.store.state();
-    let younger = others.iter().filter(|other: &&Arc<PodGang>| {
-        other.labels().get(LABEL_SCHEDULER_NAME) == scheduler
-            && age(other) > age(pod_gang)
-            && find_half_bound(&context.caches, other, None).is_some_and(|other| other.waits_for_room)
-    });
-    Some((since, u32::try_from(younger.count()).unwrap_or(u32::MAX).saturating_add(1)))
+fn members(caches: &Caches, pod_gang: &PodGang) -> Vec<Arc<PodClique>> {
+    let (namespace, podgroups) = (pod_gang.namespace(), pod_gang.spec.podgroups.iter());
+    podgroups.filter_map(|podgroup| caches.pod_cliques.get(namespace.as_deref(), &podgroup.name)).collect()
 }
 
-pub(super) fn time_left(half_bound: (Timestamp, u32), delay: Duration, now: Timestamp) -> Duration {
-    let (since, delays) = half_bound;
+fn group_replica(pclq: &PodClique) -> Option<GroupReplica> {
+    let index = pclq.labels().get(LABEL_SCALING_GROUP_REPLICA_INDEX)?.parse().ok()?;
+    Some(GroupReplica { index, group: pclq.labels().get(LABEL_SCALING_GROUP)?.clone() })
+}
+
+fn part(pod_gang: &PodGang, replica: Option<GroupReplica>) -> Part {
+    Part {
+        created: pod_gang.metadata.creation_timestamp.as_ref().map(|created| created.0),
+        pod_gang: pod_gang.uid().unwrap_or_default(),
+        replica,
+    }
+}
+
+/// The PodGang if it waits for room, otherwise those of its scaling group replicas that do.
+fn parts_without_room(caches: &Caches, pod_gang: &PodGang) -> BTreeSet<Part> {
+    let waits_for_room = |replica: Option<&GroupReplica>| {
+        find_half_bound(caches, pod_gang, replica).is_some_and(|found| found.waits_for_room)
+    };
+    if waits_for_room(None) {
+        return BTreeSet::from([part(pod_gang, None)]);
+    }
+    let replicas: BTreeSet<_> =
+        members(caches, pod_gang).iter().filter_map(|member| group_replica(member)).collect();
+    let waiting = replicas.into_iter().filter(|replica| waits_for_room(Some(replica)));
+    waiting.map(|replica| part(pod_gang, Some(replica))).collect()
+}
+
+/// The PodGangs that may wait for the same room as this one, which is one of them.
+fn competing(caches: &Caches, pod_gang: &PodGang) -> Vec<Arc<PodGang>> {
+    let scheduler = pod_gang.labels().get(LABEL_SCHEDULER_NAME);
+    let own = members(caches, pod_gang);
+    let mut all = caches.pod_gangs.store.state();
+    all.retain(|other| {
+        other.labels().get(LABEL_SCHEDULER_NAME) == scheduler
+            && may_share_nodes(&own, &members(caches, other))
+    });
+    all
+}
+
+/// Whether the node selectors of a PodClique of each gang may match one node. Affinities are not compared.
+fn may_share_nodes(one: &[Arc<PodClique>], other: &[Arc<PodClique>]) -> bool {
+    let may_share = |one: &PodClique, other: &PodClique| {
+        may_match(&one.spec.pod_spec.0["nodeSelector"], &other.spec.pod_spec.0["nodeSelector"])
+    };
+    one.iter().any(|one| other.iter().any(|other| may_share(one, other)))
+}
+
+fn may_match(one: &Value, other: &Value) -> bool {
+    let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else { return true };
+    one.iter().all(|(label, value)| other.get(label).is_none_or(|other| other == value))
+}
+
+/// Returns the time until this part is terminated if it is partially bound. At zero, the caller must terminate it.
+pub(super) fn release(
+    context: &Context,
+    pod_gang: &PodGang,
+    replica: Option<GroupReplica>,
+    delay: Duration,
+    now: Timestamp,
+) -> Option<Duration> {
+    let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang, replica.as_ref())?;
+    if !waits_for_room {
+        return Some(time_left((since, 1), delay, now));
+    }
+    let part = part(pod_gang, replica);
+    Some(context.releases.release(&part, now, |released| {
+        let competing = competing(&context.caches, pod_gang);
+        let waiting = competing.iter().flat_map(|other| parts_without_room(&context.caches, other));
+        let younger = waiting.filter(|other| *other > part).count();
+        let competes =
+            |other: &Part| competing.iter().any(|gang| gang.uid().as_ref() == Some(&other.pod_gang));
+        let others = released.iter().filter(|(other, _)| **other != part && competes(other));
+        let last = others.map(|(_, at)| *at).max();
+        time_left_among_others(since, (younger, last), delay, now)
+    }))
+}
+
+/// One delay for each younger part and this one, and at least one since the last termination of another part.
+/// This adds at most one delay, because parts with a shorter delay may be terminated more often.
+fn time_left_among_others(
+    since: Timestamp,
+    (younger, last): (usize, Option<Timestamp>),
+    delay: Duration,
+    now: Timestamp,
+) -> Duration {
+    let delays = u32::try_from(younger).unwrap_or(u32::MAX).saturating_add(1);
+    let after_last = last.map_or(Duration::ZERO, |last| time_left((last, 1), delay, now));
+    let at_most = time_left((since, delays.saturating_add(1)), delay, now);
+    time_left((since, delays), delay, now).max(after_last).min(at_most)
+}
+
+fn time_left((since, delays): (Timestamp, u32), delay: Duration, now: Timestamp) -> Duration {
     let elapsed = Duration::try_from(now.duration_since(since)).unwrap_or_default();
     delay.max(MIN_BINDING_TIME).saturating_mul(delays).saturating_sub(elapsed)
 }
@@ -151,6 +234,7 @@ mod tests {
         json!({"kind": kind, "metadata": metadata})
     }
 
+    /// A PodClique of one pod, which waits for room if it is not bound. The name shows the scaling group replica.
     fn add_clique_with_pod(world: &mut World, name: &str, bound: Option<i64>) {
         let mut held = json!({"type": CONDITION_MIN_AVAILABLE_HELD, "reason": "Generation0", "message": "",
                               "status": "False", "lastTransitionTime": at(0)});
@@ -161,12 +245,51 @@ mod tests {
             held["status"] = json!("True");
             held["lastTransitionTime"] = json!(at(second));
             pod["spec"]["nodeName"] = json!("n");
+        } else {
+            let refused = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable"});
+            pod["status"] = json!({"conditions": [refused]});
         }
         let mut pclq = owned("PodClique", name, ("PodCliqueSet", "wl"));
+        if let Some((group, rest)) = name.split_once("-sg-") {
+            let index = &rest[..1];
+            pclq["metadata"]["labels"] =
+                json!({LABEL_SCALING_GROUP: format!("{group}-sg"), LABEL_SCALING_GROUP_REPLICA_INDEX: index});
+        }
         pclq["spec"] = json!({"podSpec": {}, "replicas": 1, "minAvailable": 1});
         pclq["status"] = json!({"conditions": [held]});
         world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(pclq).unwrap()));
         world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    }
+
+    /// A world with the PodCliqueSet `wl`, and a PodGang of these cliques that is not bound since `since`.
+    fn add_gang(
+        world: &mut World,
+        (name, created): (&str, i64),
+        cliques: &[(&str, Option<i64>)],
+        since: i64,
+    ) -> PodGang {
+        let pcs = json!({
+            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+            "spec": {"replicas": 1, "template": {"cliques": []}},
+        });
+        world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+        for (name, bound) in cliques {
+            add_clique_with_pod(world, name, *bound);
+        }
+        let mut gang = owned("PodGang", name, ("PodCliqueSet", "wl"));
+        gang["metadata"]["creationTimestamp"] = json!(at(created));
+        gang["metadata"]["labels"] = json!({LABEL_SCHEDULER_NAME: "default-scheduler"});
+        let podgroup =
+            |(name, _): &(&str, Option<i64>)| json!({"name": name, "minReplicas": 1, "podReferences": []});
+        gang["spec"] = json!({"podgroups": cliques.iter().map(podgroup).collect::<Vec<_>>()});
+        gang["status"] = json!(pod_gang("False", since).status);
+        let gang: PodGang = serde_json::from_value(gang).unwrap();
+        world.feeds.pod_gangs.take(Event::Apply(gang.clone()));
+        gang
+    }
+
+    fn replica(index: i32) -> Option<GroupReplica> {
+        Some(GroupReplica { index, group: "wl-0-sg".to_owned() })
     }
 
     /// The PodGang was bound until its scaling group replica was terminated at second 9. A part of the replica
@@ -174,39 +297,105 @@ mod tests {
     #[tokio::test]
     async fn a_replica_that_was_terminated_alone_is_half_bound_alone() {
         let mut world = World::new();
-        let pcs = json!({
-            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
-            "spec": {"replicas": 1, "template": {"cliques": []}},
-        });
-        world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
-        let cliques = [("wl-0-a", Some(5)), ("wl-0-sg-0-b", Some(12)), ("wl-0-sg-0-c", None)];
-        for (name, bound) in cliques {
-            add_clique_with_pod(&mut world, name, bound);
-        }
-        let mut gang = owned("PodGang", "wl-0", ("PodCliqueSet", "wl"));
-        let podgroups = cliques.map(|(name, _)| json!({"name": name, "minReplicas": 1, "podReferences": []}));
-        gang["spec"] = json!({"podgroups": podgroups});
-        gang["status"] = json!(pod_gang("False", 9).status);
-        let gang: PodGang = serde_json::from_value(gang).unwrap();
-        let since = |part: Option<&[String]>| {
-            find_half_bound(&world.context.caches, &gang, part).map(|found| found.since)
+        let cliques = [
+            ("wl-0-a", Some(5)),
+            ("wl-0-sg-0-b", Some(12)),
+            ("wl-0-sg-0-c", None),
+            ("wl-0-sg-1-b", Some(5)),
+            ("wl-0-sg-2-b", None),
+        ];
+        let gang = add_gang(&mut world, ("wl-0", 1), &cliques, 9);
+        let since = |replica: Option<GroupReplica>| {
+            find_half_bound(&world.context.caches, &gang, replica.as_ref()).map(|found| found.since)
         };
-        let replica = ["wl-0-sg-0-b", "wl-0-sg-0-c"].map(str::to_owned);
-        assert_eq!((since(None), since(Some(&replica[..]))), (None, Some(at(12))));
-        assert_eq!(since(Some(&replica[..1])), None, "this part is bound");
-        assert_eq!(since(Some(&replica[1..])), None, "no pod of this part is bound");
+        assert_eq!((since(None), since(replica(0))), (None, Some(at(12))));
+        assert_eq!(since(replica(1)), None, "this replica is bound");
+        assert_eq!(since(replica(2)), None, "no pod of this replica is bound");
+    }
+
+    const DELAY: Duration = Duration::from_secs(10);
+
+    fn left(world: &World, gang: &PodGang, replica: Option<GroupReplica>, now: i64) -> Option<u64> {
+        release(&world.context, gang, replica, DELAY, at(now)).map(|left| left.as_secs())
+    }
+
+    /// Two replicas were terminated at second 9. Each of them is partially bound again since second 12.
+    #[tokio::test]
+    async fn of_two_replicas_that_wait_for_room_one_is_terminated_per_delay() {
+        let mut world = World::new();
+        let cliques = [
+            ("wl-0-sg-0-b", Some(12)),
+            ("wl-0-sg-0-c", None),
+            ("wl-0-sg-1-b", Some(12)),
+            ("wl-0-sg-1-c", None),
+            ("wl-0-sg-2-b", Some(5)),
+        ];
+        let gang = add_gang(&mut world, ("wl-0", 1), &cliques, 9);
+        assert_eq!(left(&world, &gang, replica(1), 20), Some(2));
+        assert_eq!(left(&world, &gang, replica(1), 22), Some(0), "the last replica is the youngest");
+        assert_eq!(left(&world, &gang, replica(0), 22), Some(10));
+        add_clique_with_pod(&mut world, "wl-0-sg-1-b", None);
+        assert_eq!(left(&world, &gang, replica(0), 23), Some(9), "replica 1 has just made room");
+        assert_eq!(left(&world, &gang, replica(0), 32), Some(0), "replica 1 made room a delay ago");
+        add_clique_with_pod(&mut world, "wl-0-sg-1-b", Some(23));
+        assert_eq!(left(&world, &gang, replica(1), 33), Some(9), "replica 0 has just made room");
+        assert_eq!(left(&world, &gang, replica(1), 42), Some(0));
+    }
+
+    #[tokio::test]
+    async fn a_replica_and_a_younger_gang_wait_for_each_other() {
+        let mut world = World::new();
+        let replicas = [("wl-0-sg-0-b", Some(12)), ("wl-0-sg-0-c", None), ("wl-0-sg-1-b", Some(5))];
+        let older = add_gang(&mut world, ("wl-0", 1), &replicas, 9);
+        let younger = add_gang(&mut world, ("wl-1", 2), &[("wl-1-a", Some(12)), ("wl-1-b", None)], 9);
+        assert_eq!(left(&world, &older, replica(0), 22), Some(10));
+        assert_eq!(left(&world, &younger, None, 22), Some(0));
+        assert_eq!(left(&world, &older, replica(0), 22), Some(10));
+        world.context.releases.forget("uid-of-wl-1");
+        add_clique_with_pod(&mut world, "wl-1-b", Some(22));
+        assert_eq!(left(&world, &older, replica(0), 22), Some(0), "no other part waits");
     }
 
     #[rstest::rstest]
-    #[case::not_yet((at(5), 1), 8, 7)]
-    #[case::after_a_younger_one((at(5), 2), 8, 15)]
-    #[case::due((at(1), 1), 5, 1)]
-    #[case::a_scheduler_needs_longer((at(5), 1), 1, 5)]
-    fn the_youngest_gang_is_terminated_first(
-        #[case] half_bound: (Timestamp, u32),
-        #[case] delay: u64,
-        #[case] seconds: u64,
+    #[case::none(json!({}), json!({}), true)]
+    #[case::one_has_none(json!({"nodeSelector": {"rack": "a"}}), json!({}), true)]
+    #[case::of_other_labels(json!({"nodeSelector": {"rack": "a"}}), json!({"nodeSelector": {"zone": "b"}}), true)]
+    #[case::of_one_rack(json!({"nodeSelector": {"rack": "a", "x": "y"}}), json!({"nodeSelector": {"rack": "a"}}), true)]
+    #[case::of_two_racks(json!({"nodeSelector": {"rack": "a"}}), json!({"nodeSelector": {"rack": "b"}}), false)]
+    fn only_gangs_that_may_use_the_same_nodes_wait_for_each_other(
+        #[case] one: Value,
+        #[case] other: Value,
+        #[case] wanted: bool,
     ) {
-        assert_eq!(time_left(half_bound, Duration::from_secs(delay), at(6)), Duration::from_secs(seconds));
+        let pclq = |pod_spec: Value| -> Arc<PodClique> {
+            let object = json!({"metadata": {"name": "c"}, "spec": {"podSpec": pod_spec, "replicas": 1}});
+            serde_json::from_value(object).map(Arc::new).unwrap()
+        };
+        assert_eq!(may_share_nodes(&[pclq(one)], &[pclq(other)]), wanted);
+    }
+
+    /// The current time is second 40, and the delay is 10 s.
+    #[rstest::rstest]
+    #[case::alone((35, 0, None), 5)]
+    #[case::due((25, 0, None), 0)]
+    #[case::after_a_younger_one((25, 1, None), 5)]
+    #[case::after_the_last_termination((25, 0, Some(34)), 4)]
+    #[case::an_earlier_termination((25, 0, Some(30)), 0)]
+    #[case::one_more_delay_at_most((25, 0, Some(39)), 5)]
+    fn others_are_terminated_first(#[case] state: (i64, usize, Option<i64>), #[case] seconds: u64) {
+        let (since, younger, last) = state;
+        let found = time_left_among_others(at(since), (younger, last.map(at)), DELAY, at(40));
+        assert_eq!(found, Duration::from_secs(seconds));
+    }
+
+    #[rstest::rstest]
+    #[case::not_yet(5, 8, 7)]
+    #[case::due(1, 5, 1)]
+    #[case::a_scheduler_needs_longer(5, 1, 5)]
+    fn a_gang_is_terminated_after_its_delay(#[case] since: i64, #[case] delay: u64, #[case] seconds: u64) {
+        assert_eq!(
+            time_left((at(since), 1), Duration::from_secs(delay), at(6)),
+            Duration::from_secs(seconds)
+        );
     }
 }
