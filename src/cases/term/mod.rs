@@ -88,6 +88,28 @@ fn releases_capacity(history: &History, scope: &Scope, until: usize, least: usiz
     })
 }
 
+const RELEASED_TOGETHER: Code = Code::new("blocked-gangs-released-together");
+
+/// Requires a delay between terminations of different scopes.
+fn one_per_delay(history: &History, scopes: &[Scope], delay: u32) -> Ruling {
+    let of_scope = |scope| terminations(history, scope).into_iter().map(move |found| (scope, found.started));
+    let mut found: Vec<_> = scopes.iter().flat_map(of_scope).collect();
+    found.sort_by_key(|(_, started)| started.index);
+    all(found.windows(2).map(|pair| {
+        let [(one, first), (other, second)] = pair else { return Ok(()) };
+        let apart = second.at.duration_since(first.at);
+        // API times have whole seconds.
+        ensure(one == other || apart >= SignedDuration::from_secs(i64::from(delay) - 1), || {
+            let seconds = apart.as_secs_f64();
+            let message =
+                format!("{other} was terminated {seconds:.1} s after {one}, want at least {delay} s");
+            violation(RELEASED_TOGETHER, message)
+                .shown_by("first deletion", *first)
+                .shown_by("deletion too soon", *second)
+        })
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use conformance_check::codes;
@@ -140,6 +162,32 @@ mod tests {
         let scope = Scope::Replica { set: "w".into(), index: 0 };
         assert_eq!(codes(releases_capacity(&history, &scope, history.entries.len(), least, 6)), wanted);
         assert_eq!(codes(releases_capacity(&history, &scope, 0, 1, 6)), ["capacity-not-released"]);
+    }
+
+    #[rstest::rstest]
+    #[case::after_the_delay(1, 4, &[])]
+    #[case::rounded(1, 3, &[])]
+    #[case::too_soon(1, 2, &["blocked-gangs-released-together"])]
+    #[case::the_same_gang(0, 2, &[])]
+    fn terminating_two_gangs_within_a_delay_is_a_violation(
+        #[case] next: usize,
+        #[case] seconds: i64,
+        #[case] wanted: &[&str],
+    ) {
+        let pods = |replica: &str| {
+            ["old", "new", "newest"].map(|name| {
+                let mut pod = pod(&format!("{name}-{replica}"), None);
+                pod["metadata"]["labels"][names::REPLICA_INDEX] = json!(replica);
+                pod
+            })
+        };
+        let ([first, recreated, last], [other, other_recreated, _]) = (pods("0"), pods("1"));
+        let both = Story::flat().added(first.clone()).added(other.clone());
+        let once = both.deleted(first).added(recreated.clone()).later(seconds);
+        let (old, new) = if next == 0 { (recreated, last) } else { (other, other_recreated) };
+        let history = once.deleted(old).added(new).end();
+        let scopes = [0, 1].map(|index| Scope::Replica { set: "w".into(), index });
+        assert_eq!(codes(one_per_delay(&history, &scopes, 4)), wanted);
     }
 
     #[test]

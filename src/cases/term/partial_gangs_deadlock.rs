@@ -1,14 +1,14 @@
-//! Rack `left` has one node x 8 GPUs; rack `right` has 2 nodes x 8 GPUs, which join one by one. One gang has
-//! 1 pod in `left` and 2 pods in `right`, the other has a pod in each rack. Each gang is partially bound and
-//! needs the node that the other gang holds. Neither gang is breached. The termination delay is 20 s, so that
-//! both gangs are partially bound even on a busy machine.
+//! Two racks, 1 node x 8 GPUs in each at first, then 2, then 3. One gang has 1 pod x 8 GPUs in rack `left` and 2
+//! in rack `right`; the other has 2 in `left` and 1 in `right`. Each gang binds its single pod, so that the
+//! other one lacks a node. Neither gang is breached. The termination delay is 20 s, so that both gangs are
+//! partially bound even on a busy machine.
 
 use conformance_driver::limits::RETRIES;
 use conformance_expect::scopes::SetReplica;
 use conformance_facts::binding::bound_pods;
 use conformance_facts::generations::terminations;
 
-use super::{not_recycled_early, releases_capacity, replica};
+use super::{not_recycled_early, one_per_delay, releases_capacity, replica};
 use crate::prelude::*;
 
 marks! {
@@ -17,27 +17,34 @@ marks! {
     BOTH = "both whole";
 }
 
-const SETS: [&str; 2] = ["half-trio", "half-pair"];
+const SETS: [&str; 2] = ["wide-right", "wide-left"];
+const SINGLE: [&str; 2] = ["wide-right-0-left", "wide-left-0-right"];
 /// Seconds, as in the manifest.
 const DELAY: u32 = 20;
 
 pub(crate) const CASE: Case =
     case!("Of two partially bound gangs that block each other, one releases its capacity")
-        .clauses(&[TERM_17])
+        .clauses(&[TERM_17, TERM_33])
         .nodes(&[
-            nodes(1).gpus(8).rack("left"),
+            nodes(1),
+            nodes(1).gpus(8).rack("left").joining(1),
             nodes(1).gpus(8).rack("right").joining(1),
+            nodes(1).gpus(8).rack("left").joining(2),
             nodes(1).gpus(8).rack("right").joining(2),
             nodes(1).gpus(8).rack("left").joining(3),
-            nodes(2).gpus(8).rack("right").joining(3),
+            nodes(1).gpus(8).rack("right").joining(3),
         ]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    submit(test, SETS[0]).await?;
-    until_bound(test, "half-trio-0-left", 1).await?;
-    submit(test, SETS[1]).await?;
+    let mut gangs = submit(test, SETS[0]).await?;
+    gangs.extend(submit(test, SETS[1]).await?);
+    for gang in &gangs {
+        test.until_released(gang).await?;
+    }
+    // Both gangs are partially bound in the same second or so, and their delays end together.
     test.add_nodes(1).await?;
-    until_bound(test, "half-pair-0-right", 1).await?;
+    let single = Awaited::demanded_by(AON_01, "one pod of each gang bound");
+    test.until(single, SCHEDULING, |live| SINGLE.iter().all(|clique| bound_pods(live, clique) == 1)).await?;
     test.add_nodes(2).await?;
     test.mark(HALVES, Value::Null);
     let one = Awaited::demanded_by(TERM_09, "one of the two gangs bound whole");
@@ -50,46 +57,55 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn submit(test: &mut TestContext, name: &str) -> Result<(), Stop> {
+async fn submit(test: &mut TestContext, name: &str) -> Result<Vec<Gang>, Stop> {
     let mut pcs = test.manifest(name)?;
     for index in 0..2 {
         let clique = &mut pcs["spec"]["template"]["cliques"][index];
         let rack = test.domain(clique["name"].as_str().unwrap_or_default());
         clique["spec"]["podSpec"]["nodeSelector"][RACK] = json!(rack);
     }
-    test.submit_value(pcs).await.map(drop)
-}
-
-async fn until_bound(test: &TestContext, clique: &str, count: usize) -> Result<(), Stop> {
-    let bound = Awaited::demanded_by(AON_01, format!("{count} pods of PodClique {clique} bound"));
-    test.until(bound, SCHEDULING, |live| bound_pods(live, clique) == count).await
+    test.submit_value(pcs).await
 }
 
 fn is_whole(live: &Live, set: &str) -> bool {
-    let right = if set == SETS[0] { 2 } else { 1 };
-    bound_pods(live, &format!("{set}-0-left")) == 1 && bound_pods(live, &format!("{set}-0-right")) == right
+    let (left, right) = if set == SETS[0] { (1, 2) } else { (2, 1) };
+    bound_pods(live, &format!("{set}-0-left")) == left && bound_pods(live, &format!("{set}-0-right")) == right
+}
+
+fn blocked(history: &History) -> Ruling {
+    let (halves, _) = history.reached(HALVES)?;
+    let before = history.before(halves);
+    if SETS.iter().any(|set| is_whole(&before, set)) {
+        return Err(Broken::NotReached("the gangs did not block each other".into()));
+    }
+    Ok(())
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(TERM_17, || {
-        let (halves, _) = history.reached(HALVES)?;
-        let before = history.before(halves);
-        if SETS.iter().any(|set| is_whole(&before, set)) {
-            return Err(Broken::NotReached("the gangs did not block each other".into()));
-        }
-        let one = history.waited_for(ONE)?;
-        let [trio, pair] = SETS.map(|set| replica(history, set, 0));
-        let (trio, pair) = (trio?, pair?);
-        for half in [&trio, &pair] {
-            let found = terminations(history, &half.scope());
-            all(found.iter().map(|termination| not_recycled_early(history, termination, DELAY)))?;
-            termination::recreated(history, half, &half.scope())?;
-        }
-        // Once one of the gangs has released its capacity, the other one may become whole.
-        let releases = |half: &SetReplica| releases_capacity(history, &half.scope(), one, 1, DELAY);
-        releases(&trio).or_else(|_| releases(&pair))?;
-        history.reached(BOTH).map(drop)
-    })]
+    vec![
+        finding(TERM_17, || {
+            blocked(history)?;
+            let one = history.waited_for(ONE)?;
+            let [right, left] = SETS.map(|set| replica(history, set, 0));
+            let (right, left) = (right?, left?);
+            for half in [&right, &left] {
+                let found = terminations(history, &half.scope());
+                all(found.iter().map(|termination| not_recycled_early(history, termination, DELAY)))?;
+                termination::recreated(history, half, &half.scope())?;
+            }
+            // Once one of the gangs has released its capacity, the other one may become whole.
+            let releases = |half: &SetReplica| releases_capacity(history, &half.scope(), one, 1, DELAY);
+            releases(&right).or_else(|_| releases(&left))?;
+            history.reached(BOTH).map(drop)
+        }),
+        finding(TERM_33, || {
+            blocked(history)?;
+            let [first, second] = SETS.map(|set| replica(history, set, 0));
+            let scopes = [first?.scope(), second?.scope()];
+            one_per_delay(&history.upto(history.waited_for(ONE)?), &scopes, DELAY)?;
+            history.reached(ONE).map(drop)
+        }),
+    ]
 }
 
 #[cfg(test)]
@@ -112,7 +128,8 @@ mod tests {
             pod(SETS[0], "right", "b", None),
             pod(SETS[0], "right", "c", None),
             pod(SETS[1], "left", "a", None),
-            pod(SETS[1], "right", "b", Some("r")),
+            pod(SETS[1], "left", "b", None),
+            pod(SETS[1], "right", "c", Some("r")),
         ]);
         let halves = halves.mark(HALVES, Value::Null);
         let released = match terminated {

@@ -8,10 +8,10 @@
 //! A scaling group replica in a base PodGang may be terminated alone, and then only partially bound. The rest
 //! of the PodGang is not affected, so only this replica is terminated again.
 //!
-//! PodGangs and replicas that wait for the same room are terminated one per delay, the youngest first. If
-//! several were terminated at once, each could bind the same pods again. After a termination, the others keep
-//! what they have for a whole delay. A PodGang that waits for a volume has room, so it is terminated after one
-//! delay.
+//! PodGangs and replicas that wait for the same room are terminated one per delay, the youngest first
+//! (TERM-33). If several were terminated at once, each could bind the same pods again. After a termination, the
+//! others keep what they have for a whole delay. A PodGang that waits for a volume has room, so it is terminated
+//! after one delay.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ use crate::cache::gang_view::GangView;
 use crate::cache::pods::{bound_since, refusal};
 use crate::context::Context;
 use crate::context::releases::{GroupReplica, Part};
+use crate::faults::fault;
 use crate::status::held::held_since;
 
 /// How long a scheduler may take to bind all pods of a gang, even if the termination delay is shorter.
@@ -147,6 +148,10 @@ pub(super) fn release(
     now: Timestamp,
 ) -> Option<Duration> {
     let HalfBound { since, waits_for_room } = find_half_bound(&context.caches, pod_gang, replica.as_ref())?;
+    if fault!("blocked-gangs-released-together") {
+        let together = Timestamp::from_second(since.as_second() / 10 * 10).unwrap_or(since);
+        return Some(time_left((together, 1), delay, now));
+    }
     if !waits_for_room {
         return Some(time_left((since, 1), delay, now));
     }
