@@ -15,6 +15,7 @@ use conformance_check::{all, binding, cleanup, ensure, finding, gangs, violation
 use conformance_cluster::nodes::{NodeSpec, NodeTemplate, PODS, rack_and_block};
 use conformance_contract::arena::Arena;
 use conformance_contract::ruling::{Broken, Finding, Ruling};
+use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_contract::violation::Code;
 use conformance_driver::case::{Case, Isolation, Nodes, nodes};
@@ -23,7 +24,7 @@ use conformance_driver::created_case::CreatedCase;
 use conformance_driver::limits::SCHEDULING;
 use conformance_expect::{Expected, Gang, Unit};
 use conformance_facts::binding::not_fully_bound;
-use conformance_history::{History, MarkName, SharedMark, list, text};
+use conformance_history::{Change, History, MarkName, SharedMark, list, text};
 use serde_json::Value;
 
 use crate::domain_selectors::{ANY_NAMESPACE, in_domains_of};
@@ -273,10 +274,22 @@ fn of_each(history: &History, decide: impl Fn(&str, &[Gang]) -> Ruling) -> Rulin
     all(sets(history)?.into_iter().map(|set| decide(set, &history.gangs(set)?)))
 }
 
-/// Whether a unit may have another priority than the pods of another unit.
-fn may_preempt(history: &History, units: &[Unit]) -> bool {
+/// Whether a unit may have another priority than the pods of another unit, and a pod was evicted.
+fn was_preempted(history: &History, units: &[Unit]) -> bool {
     let priorities: BTreeSet<&str> = history.header.submitted.values().flat_map(priority_classes).collect();
-    units.len() > 1 && priorities.len() > 1
+    units.len() > 1 && priorities.len() > 1 && has_eviction(history)
+}
+
+/// KAI evicts without a condition unless a flag is set, and an external scheduler may do so too.
+fn has_eviction(history: &History) -> bool {
+    let target = history.header.target;
+    let names_no_cause = target.scheduler() == Scheduler::KAI || target.external().is_some();
+    history.pods().any(|version| {
+        let pod = version.pod();
+        let is_marked = pod.condition("DisruptionTarget").is_some_and(|found| found["status"] == "True");
+        let is_deleted = version.change == Change::Deleted || pod.is_terminating();
+        is_marked || (names_no_cause && is_deleted && pod.node().is_some())
+    })
 }
 
 fn priority_classes(set: &Value) -> impl Iterator<Item = &str> {
@@ -335,9 +348,10 @@ fn check(history: &History) -> Vec<Finding> {
             let bases = gangs_of_all(history)?.into_iter().filter(|gang| gang.is_base);
             let base_units: Vec<_> = bases.flat_map(|gang| gang.units(history.header.target)).collect();
             match binding::all_or_nothing(&short, &base_units) {
-                Err(Broken::Violated(_)) if may_preempt(history, &units) => {
+                Err(Broken::Violated(_)) if was_preempted(&short, &units) => {
                     return Err(Broken::NotAsked(
-                        "a scheduler may evict some pods of one unit for pods of another one with a higher priority"
+                        "a pod was evicted: a scheduler may evict some pods of one unit for pods of another one \
+                         with a higher priority"
                             .into(),
                     ));
                 }

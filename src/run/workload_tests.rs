@@ -1,5 +1,5 @@
 use conformance_check::codes;
-use conformance_history::testing::{Story, one_clique};
+use conformance_history::testing::{Story, one_clique, worker};
 use serde_json::json;
 
 use super::*;
@@ -242,18 +242,36 @@ fn every_pod_clique_set_must_be_bound_when_the_nodes_have_room() {
     assert!(ruling(&history, "GANG-01").is_err());
 }
 
+/// One of two pods is bound. The other one was bound too and then deleted with this condition, or never bound.
+fn bound_in_part(story: Story, condition: Option<&str>) -> Story {
+    let Some(condition) = condition else { return story.workers("w", 2, 1) };
+    let mut deleted = worker("w", 1, Some("n"));
+    deleted["status"] = json!({"conditions": [{"type": condition, "status": "True"}]});
+    let lost = story.workers("w", 2, 2).modified(deleted.clone()).deleted(deleted);
+    lost.added(worker("w", 1, None))
+}
+
+const EVICTED: Option<&str> = Some("DisruptionTarget");
+const DELETED: Option<&str> = Some("Ready");
+
 #[rstest::rstest]
-#[case::for_another_set(Some("high"), true)]
-#[case::without_priorities(None, false)]
+#[case::for_another_set(Target::KUBE_POD_GROUP, Some("high"), EVICTED, true)]
+#[case::without_an_eviction(Target::KUBE_POD_GROUP, Some("high"), None, false)]
+#[case::deleted_without_a_cause(Target::KUBE_POD_GROUP, Some("high"), DELETED, false)]
+#[case::kai_names_no_cause(Target::KAI, Some("high"), DELETED, true)]
+#[case::kai_evicted_nothing(Target::KAI, Some("high"), None, false)]
+#[case::without_priorities(Target::KUBE_POD_GROUP, None, EVICTED, false)]
 fn a_pod_clique_set_may_be_bound_in_part_only_where_another_one_preempts(
+    #[case] target: Target,
     #[case] class: Option<&str>,
+    #[case] lost: Option<&str>,
     #[case] is_excused: bool,
 ) {
     let mut preempting = one_clique("x", 2);
     if let Some(class) = class {
         preempting["spec"]["template"]["priorityClassName"] = class.into();
     }
-    let story = Story::flat().submitted(one_clique("w", 2)).workers("w", 2, 1);
+    let story = bound_in_part(Story::on(target).submitted(one_clique("w", 2)), lost);
     let story = story.submitted(preempting).workers("x", 2, 2);
     let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
     match ruling(&history, "AON-02") {
@@ -264,12 +282,14 @@ fn a_pod_clique_set_may_be_bound_in_part_only_where_another_one_preempts(
 
 /// With PodGroup scope each clique is a unit, with PodGang scope both cliques are one.
 #[rstest::rstest]
-#[case::another_unit(Story::flat(), Some("high"), true)]
-#[case::same_unit(Story::whole(), Some("high"), false)]
-#[case::without_priorities(Story::flat(), None, false)]
+#[case::another_unit(Story::flat(), Some("high"), EVICTED, true)]
+#[case::without_an_eviction(Story::flat(), Some("high"), None, false)]
+#[case::same_unit(Story::whole(), Some("high"), EVICTED, false)]
+#[case::without_priorities(Story::flat(), None, EVICTED, false)]
 fn a_clique_may_be_bound_in_part_only_where_another_unit_preempts(
     #[case] story: Story,
     #[case] class: Option<&str>,
+    #[case] lost: Option<&str>,
     #[case] is_excused: bool,
 ) {
     let mut set = one_clique("w", 2);
@@ -280,8 +300,8 @@ fn a_clique_may_be_bound_in_part_only_where_another_unit_preempts(
     let mut cliques = set["spec"]["template"]["cliques"].take();
     cliques.as_array_mut().unwrap().push(other);
     set["spec"]["template"]["cliques"] = cliques;
-    let history =
-        story.submitted(set).workers("w", 2, 1).mark(SharedMark::SchedulerPassed, Value::Null).end();
+    let story = bound_in_part(story.submitted(set), lost);
+    let history = story.mark(SharedMark::SchedulerPassed, Value::Null).end();
     match ruling(&history, "AON-02") {
         Err(Broken::NotAsked(why)) => assert!(is_excused && why.contains("higher priority"), "{why}"),
         found => {
