@@ -57,10 +57,9 @@ pub(crate) async fn reconcile(
     if !is_initialized && gang.failure.is_none() && gang.age() < CREATION {
         return Ok(Action::requeue(CREATION));
     }
-    let stable_for = context.messages.stable_for(&pod_gang);
-    let status = gang.status(&before, stable_for.is_some());
+    let status = gang.status(&before);
     if let Some(patch) = merge_patch(&serde_json::to_value(&before)?, &serde_json::to_value(&status)?) {
-        context.messages.record_write(&pod_gang);
+        context.messages.record_write(&pod_gang, &before.conditions, &status.conditions);
         writes::patch_status_of_version(&context, &*pod_gang, &patch).await?;
     }
     if gang.is_scheduled() {
@@ -68,6 +67,7 @@ pub(crate) async fn reconcile(
         context.metrics.record_bound(&pod_gang, was_bound);
     }
     // Compute the status again later, because a changed message about an unchanged fact wakes no reconciler.
+    let stable_for = context.messages.stable_for(&pod_gang, CONDITION_POD_GANG_SCHEDULED);
     Ok(match gang.is_scheduled() {
         true => Action::await_change(),
         false => Action::requeue(stable_for.unwrap_or(STABLE)),
@@ -77,9 +77,9 @@ pub(crate) async fn reconcile(
 /// The caller must write the status at once.
 pub(crate) fn current_status(context: &Context, pod_gang: &PodGang) -> PodGangStatus {
     let before = pod_gang.status.clone().unwrap_or_default();
-    let keeps_messages = context.messages.stable_for(pod_gang).is_some();
-    context.messages.record_write(pod_gang);
-    Gang::of(context, pod_gang).status(&before, keeps_messages)
+    let status = Gang::of(context, pod_gang).status(&before);
+    context.messages.record_write(pod_gang, &before.conditions, &status.conditions);
+    status
 }
 
 struct Gang<'a> {
@@ -98,10 +98,11 @@ impl<'a> Gang<'a> {
         Self { context, pod_gang, view, failure, unbound_claims: UnboundClaims::default() }
     }
 
-    fn status(&self, before: &PodGangStatus, keeps_messages: bool) -> PodGangStatus {
+    fn status(&self, before: &PodGangStatus) -> PodGangStatus {
         let mut status = before.clone();
         for mut update in self.updates(&before.conditions) {
-            let unchanged = before.conditions.iter().find(|old| keeps_messages && is_same_fact(old, &update));
+            let is_held = self.context.messages.stable_for(self.pod_gang, update.type_).is_some();
+            let unchanged = before.conditions.iter().find(|old| is_held && is_same_fact(old, &update));
             if let Some(unchanged) = unchanged {
                 update.message.clone_from(&unchanged.message);
             }
