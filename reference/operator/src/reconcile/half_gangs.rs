@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use crate::cache::caches::Caches;
 use crate::cache::gang_view::GangView;
+use crate::cache::observed_pod::Pod;
 use crate::cache::pods::{bound_since, refusal};
 use crate::context::Context;
 use crate::context::releases::{GroupReplica, Part};
@@ -40,6 +41,7 @@ const MIN_BINDING_TIME: Duration = Duration::from_secs(6);
 struct PodGroupBinding {
     minimum: Option<Timestamp>,
     first_pod: Option<Timestamp>,
+    newest_pod: Option<Timestamp>,
 }
 
 struct HalfBound {
@@ -65,7 +67,12 @@ fn find_half_bound(caches: &Caches, pod_gang: &PodGang, replica: Option<&GroupRe
         let minimum = member.and_then(|member| {
             held_since(&member.status.as_ref()?.conditions, caches.generation_of(&pcs, &member))
         });
-        PodGroupBinding { minimum, first_pod: podgroup.pods.iter().filter_map(|pod| bound_since(pod)).min() }
+        let created = |pod: &Arc<Pod>| Some(pod.metadata.creation_timestamp.as_ref()?.0);
+        PodGroupBinding {
+            minimum,
+            first_pod: podgroup.pods.iter().filter_map(|pod| bound_since(pod)).min(),
+            newest_pod: podgroup.pods.iter().filter_map(created).max(),
+        }
     });
     let since = half_bound_since(pod_gang, &bindings.collect::<Vec<_>>())?;
     Some(HalfBound { since, waits_for_room: view.pods().iter().any(|pod| refusal(pod).is_some()) })
@@ -79,7 +86,12 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     }
     let mut conditions = pod_gang.status.as_ref()?.conditions.iter();
     let scheduled = conditions.find(|condition| condition.type_ == CONDITION_POD_GANG_SCHEDULED)?;
-    (scheduled.status == "False" && scheduled.last_transition_time.0 <= since).then_some(since)
+    // The condition may be written after the first binding of recreated pods. These existed before the binding,
+    // unlike the pods of a replica that was recreated alone.
+    let mut waiting = bindings.iter().filter(|podgroup| podgroup.minimum.is_none());
+    let are_as_old = waiting.all(|podgroup| podgroup.newest_pod.is_some_and(|newest| newest <= since));
+    let was_unscheduled = scheduled.last_transition_time.0 <= since || are_as_old;
+    (scheduled.status == "False" && was_unscheduled).then_some(since)
 }
 
 fn members(caches: &Caches, pod_gang: &PodGang) -> Vec<Arc<PodClique>> {
@@ -226,9 +238,24 @@ mod tests {
         let binding = |(minimum, first_pod): &(Option<i64>, Option<i64>)| PodGroupBinding {
             minimum: minimum.map(at),
             first_pod: first_pod.map(at),
+            newest_pod: None,
         };
         let bindings: Vec<_> = bindings.iter().map(binding).collect();
         assert_eq!(half_bound_since(&pod_gang(scheduled.0, scheduled.1), &bindings), since.map(at));
+    }
+
+    /// The pods of the former generation were bound until second 4, and the condition was written at second 9.
+    #[rstest::rstest]
+    #[case::whole_gang(4, Some(5))]
+    #[case::in_the_second_of_the_first_binding(5, Some(5))]
+    #[case::only_a_part_of_it(6, None)]
+    fn a_late_condition_does_not_hide_that_a_recreated_gang_is_half_bound(
+        #[case] created: i64,
+        #[case] since: Option<i64>,
+    ) {
+        let bound = PodGroupBinding { minimum: Some(at(5)), first_pod: Some(at(5)), newest_pod: Some(at(4)) };
+        let waiting = PodGroupBinding { minimum: None, first_pod: None, newest_pod: Some(at(created)) };
+        assert_eq!(half_bound_since(&pod_gang("False", 9), &[bound, waiting]), since.map(at));
     }
 
     fn owned(kind: &str, name: &str, owner: (&str, &str)) -> Value {
