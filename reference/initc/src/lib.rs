@@ -1,11 +1,14 @@
 //! The init container of pods that start after others. It exits once every PodClique in its arguments has
 //! enough Ready pods at the same time.
 
+mod access;
 mod parents;
 mod watch;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -13,6 +16,9 @@ use clap::Parser;
 use kube::{Api, Client};
 
 use crate::parents::{Parent, Parents};
+
+/// The kubelet copies the content of this file to the container's status.
+const TERMINATION_MESSAGE: &str = "/dev/termination-log";
 
 /// Waits until the pods of other PodCliques are Ready.
 #[derive(Debug, Parser)]
@@ -36,8 +42,16 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error:#}");
+            record(&error, Path::new(TERMINATION_MESSAGE));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Does nothing without the file, which only a kubelet creates.
+fn record(error: &anyhow::Error, file: &Path) {
+    if let Ok(mut file) = OpenOptions::new().write(true).open(file) {
+        let _ = write!(file, "{error:#}");
     }
 }
 
@@ -47,10 +61,30 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let file = arguments.pod_info.join("namespace");
     let namespace = tokio::fs::read_to_string(&file).await;
     let namespace = namespace.with_context(|| format!("cannot read {}", file.display()))?;
+    if std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
+        access::until_present(Path::new(access::SERVICE_ACCOUNT)).await?;
+    }
     let client = Client::try_default().await.context("cannot find the API server")?;
     let parents = Parents::new(arguments.parents);
     tracing::info!(%parents, "waiting for pods of other PodCliques");
     watch::until_ready(Api::namespaced(client, namespace.trim()), parents).await;
     tracing::info!("the required pods are Ready");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_error_is_the_termination_message() {
+        let file = std::env::temp_dir().join(format!("grove-initc-{}-message", std::process::id()));
+        record(&anyhow::anyhow!("of a container without the file"), &file);
+        assert!(!file.exists());
+        std::fs::write(&file, "").unwrap();
+        record(&anyhow::anyhow!("no token").context("cannot find the API server"), &file);
+        let found = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(found, "cannot find the API server: no token");
+    }
 }
