@@ -51,6 +51,7 @@ impl Containers {
 impl TestContext {
     /// Sets the container statuses of a bound pod, and sets them again if KWOK overwrites them.
     pub async fn set_pod_status(&self, name: &str, containers: Containers) -> Result<(), Stop> {
+        self.until_pod_started(name).await?;
         let pod = self.look(|live| live.get("Pod", name).cloned());
         let pod = pod.ok_or_else(|| Stop::Refused {
             action: format!("set the status of Pod {name}"),
@@ -58,6 +59,12 @@ impl TestContext {
         })?;
         let status = status(&pod, containers);
         self.hold_pod_status(name, &status, &lasting(&status)).await
+    }
+
+    /// Waits until a bound pod has started, because KWOK would otherwise overwrite its status when it starts it.
+    pub(crate) async fn until_pod_started(&self, name: &str) -> Result<(), Stop> {
+        let started = Awaited::of_harness(format!("pod {name} running"));
+        self.until(started, CLEANUP, |live| live.get("Pod", name).is_none_or(is_started_or_unbound)).await
     }
 
     /// Sets the status of a pod, and sets it again if KWOK overwrites one of the `lasting` fields.
@@ -118,8 +125,9 @@ impl TestContext {
     pub async fn allow_ready(&self, name: &str) -> Result<(), Stop> {
         let known = self.look(|live| live.get("Pod", name).map(|pod| pod["status"]["conditions"].clone()));
         let mut conditions = list(&known.unwrap_or_default()).to_vec();
-        conditions.push(json!({"type": READINESS_GATE, "status": "True"}));
-        self.patch_sub("Pod", name, "status", json!({"status": {"conditions": conditions}})).await.map(drop)
+        let gate = json!({"type": READINESS_GATE, "status": "True"});
+        conditions.push(gate.clone());
+        self.hold_pod_status(name, &json!({"conditions": conditions}), &json!({"conditions": [gate]})).await
     }
 
     pub async fn hold_pod(&self, name: &str) -> Result<(), Stop> {
@@ -152,6 +160,11 @@ impl TestContext {
         taints.extend(closed.then(|| json!({"key": CLOSED, "effect": "NoSchedule"})));
         self.patch("Node", node, json!({"spec": {"taints": taints}})).await.map(drop)
     }
+}
+
+fn is_started_or_unbound(pod: &Value) -> bool {
+    let stays_pending = !pod["metadata"]["labels"][UNSTARTED].is_null();
+    pod["spec"]["nodeName"].is_null() || pod["status"]["phase"] != "Pending" || stays_pending
 }
 
 /// The part of a pod's status that a kubelet would write for these containers. Other conditions are kept.
@@ -225,6 +238,23 @@ mod tests {
     use conformance_history::Pod;
 
     use super::*;
+
+    #[rstest::rstest]
+    #[case::unbound(None, "Pending", None, true)]
+    #[case::bound(Some("n"), "Pending", None, false)]
+    #[case::never_started(Some("n"), "Pending", Some("true"), true)]
+    #[case::running(Some("n"), "Running", None, true)]
+    fn kwok_overwrites_the_status_of_a_pod_that_it_has_not_started(
+        #[case] node: Option<&str>,
+        #[case] phase: &str,
+        #[case] unstarted: Option<&str>,
+        #[case] wanted: bool,
+    ) {
+        let labels = json!({(UNSTARTED): unstarted});
+        let pod =
+            json!({"metadata": {"labels": labels}, "spec": {"nodeName": node}, "status": {"phase": phase}});
+        assert_eq!(is_started_or_unbound(&pod), wanted);
+    }
 
     #[rstest::rstest]
     #[case(Containers::Ready, true, true)]

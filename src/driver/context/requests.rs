@@ -142,17 +142,12 @@ impl TestContext {
         self.disrupt_pod(Disruption::AtOnce, name).await
     }
 
-    /// Disrupts the pod, and waits until the history contains the change. Before a bound pod is set to
-    /// Failed, it must be Running, because KWOK would otherwise overwrite the phase. On real nodes the
-    /// kubelet owns the phase, so the harness sets `activeDeadlineSeconds` instead.
+    /// Disrupts the pod, and waits until the history contains the change. On real nodes the kubelet owns the
+    /// phase, so the harness sets `activeDeadlineSeconds` instead of the phase Failed.
     pub async fn disrupt_pod(&self, disruption: Disruption, name: &str) -> Result<(), Stop> {
         let is_real = self.test_cluster.cluster.node_pools().size().is_some();
         if disruption == Disruption::Failed {
-            let is_ready_to_fail =
-                |pod: &Value| pod["spec"]["nodeName"].is_null() || pod["status"]["phase"] == "Running";
-            let condition = Awaited::of_harness(format!("pod {name} running"));
-            self.until(condition, limits::CLEANUP, |live| live.get("Pod", name).is_none_or(is_ready_to_fail))
-                .await?;
+            self.until_pod_started(name).await?;
         }
         let (uid, is_bound) = self.look(|live| {
             let pod = live.get("Pod", name);
