@@ -22,9 +22,9 @@ pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 const CLOSED: &str = "conformance.grove.io/closed";
 
 /// KWOK may write a status twice. The second write follows within this period.
-const SECOND_WRITE: Duration = Duration::from_millis(250);
+pub(crate) const SECOND_WRITE: Duration = Duration::from_millis(250);
 
-const TRIES: u32 = 5;
+pub(crate) const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containers {
