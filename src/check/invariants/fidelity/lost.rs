@@ -1,5 +1,8 @@
 //! Finds fields of a template that its pod lacks (GANG-16). List entries must keep their order, but others
 //! may be in between. ADM-25 covers a user's values of fields that Grove sets.
+//!
+//! The API server stores an empty string like an absent field, and also a zero of a field that is no pointer
+//! in its Go types (`omitempty` in `k8s.io/api/core/v1/types.go`). Such values are not lost.
 
 use conformance_contract::names;
 use conformance_facts::quantity::amount;
@@ -20,6 +23,51 @@ const MEMBERSHIPS: [&str; 4] = [
     "scheduling.volcano.sh/group-name",
 ];
 
+const ABSENT_IF_ZERO: [&str; 16] = [
+    "chapAuthDiscovery",
+    "chapAuthSession",
+    "failureThreshold",
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
+    "hostPort",
+    "initialDelaySeconds",
+    "partition",
+    "periodSeconds",
+    "readOnly",
+    "stdin",
+    "stdinOnce",
+    "successThreshold",
+    "timeoutSeconds",
+    "tty",
+];
+
+/// Fields for which the API server or Grove replaces an empty string or a zero by a default.
+const DEFAULTED: [&str; 19] = [
+    "apiVersion",
+    "dnsPolicy",
+    "failureThreshold",
+    "hostPort",
+    "imagePullPolicy",
+    "path",
+    "periodSeconds",
+    "preemptionPolicy",
+    "priorityClassName",
+    "protocol",
+    "pullPolicy",
+    "restartPolicy",
+    "scheme",
+    "serviceAccount",
+    "serviceAccountName",
+    "successThreshold",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "timeoutSeconds",
+];
+
+/// Mappings with keys of the user, whose empty values the API server keeps.
+const MAPPINGS: [&str; 2] = ["matchLabels", "nodeSelector"];
+
 pub(super) fn path(template: &Value, pod: &Value) -> Option<String> {
     let of_metadata = ["labels", "annotations"].into_iter().find_map(|field| {
         let pairs = template[field].as_object().into_iter().flatten();
@@ -35,7 +83,7 @@ pub(super) fn path(template: &Value, pod: &Value) -> Option<String> {
         let fields = template["spec"]["podSpec"].as_object().into_iter().flatten();
         let mut kept = fields.filter(|(name, _)| !names::POD_FIELDS_OF_GROVE.contains(&name.as_str()));
         kept.find_map(|(name, wanted)| {
-            differs(wanted, &pod["spec"][name.as_str()]).map(|path| format!("spec.{name}{path}"))
+            lost(name, wanted, &pod["spec"][name.as_str()]).map(|path| format!("spec{path}"))
         })
     })
 }
@@ -44,11 +92,34 @@ fn is_set_by_grove(key: &str) -> bool {
     LABELS_SET_BY_GROVE.contains(&key) || key.starts_with(GROVE_KEYS)
 }
 
+/// Returns the path of the first difference in a field, which starts with the name of the field.
+fn lost(name: &str, wanted: &Value, found: &Value) -> Option<String> {
+    let path = match wanted {
+        Value::Object(pairs) if MAPPINGS.contains(&name) => {
+            let mut pairs = pairs.iter().filter(|(_, wanted)| !wanted.is_null());
+            pairs.find(|(key, wanted)| found[key.as_str()] != **wanted).map(|(key, _)| format!(".{key}"))
+        }
+        _ if is_absent(name, wanted) && (found.is_null() || DEFAULTED.contains(&name)) => None,
+        _ => differs(wanted, found),
+    };
+    path.map(|path| format!(".{name}{path}"))
+}
+
+/// Whether the value means the same as an absent field.
+fn is_absent(name: &str, value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Bool(is_set) => !is_set && ABSENT_IF_ZERO.contains(&name),
+        Value::Number(number) => number.as_i64() == Some(0) && ABSENT_IF_ZERO.contains(&name),
+        _ => false,
+    }
+}
+
 pub(super) fn differs(wanted: &Value, found: &Value) -> Option<String> {
     match (wanted, found) {
-        (Value::Object(fields), _) => fields
-            .iter()
-            .find_map(|(name, wanted)| Some(format!(".{name}{}", differs(wanted, &found[name.as_str()])?))),
+        (Value::Object(fields), _) => {
+            fields.iter().find_map(|(name, wanted)| lost(name, wanted, &found[name.as_str()]))
+        }
         (Value::Array(entries), Value::Array(found)) => {
             let mut rest = found.iter();
             let kept =
@@ -134,6 +205,44 @@ mod tests {
     #[test]
     fn fields_that_grove_and_the_api_server_add_are_allowed() {
         assert_eq!(path(&template(), &pod()), None);
+    }
+
+    #[rstest]
+    #[case::empty_string("/containers/0/env/0/value", json!(""), Value::Null)]
+    #[case::empty_policy("/containers/0/imagePullPolicy", json!(""), json!("Always"))]
+    #[case::false_flag("/hostNetwork", json!(false), Value::Null)]
+    #[case::false_flag_in_a_list("/containers/0/tty", json!(false), Value::Null)]
+    #[case::zero("/containers/0/initialDelaySeconds", json!(0), Value::Null)]
+    #[case::defaulted_zero("/containers/0/periodSeconds", json!(0), json!(10))]
+    fn a_value_like_an_absent_field_is_not_lost(
+        #[case] at: &str,
+        #[case] wanted: Value,
+        #[case] stored: Value,
+    ) {
+        let (parent, field) = at.rsplit_once('/').unwrap();
+        let (mut template, mut pod) = (template(), pod());
+        let parent_of_pod = parent.replace("env/0", "env/1");
+        template["spec"]["podSpec"].pointer_mut(parent).unwrap()[field] = wanted;
+        pod["spec"].pointer_mut(&parent_of_pod).unwrap()[field] = stored;
+        assert_eq!(path(&template, &pod), None);
+    }
+
+    #[rstest]
+    #[case::empty_string("/containers/0/image", json!(""), json!("other"), "spec.containers[main].image")]
+    #[case::false_flag("/hostNetwork", json!(false), json!(true), "spec.hostNetwork")]
+    #[case::zero_behind_a_pointer("/runAsUser", json!(0), Value::Null, "spec.runAsUser")]
+    #[case::selector("/nodeSelector", json!({"gpu": ""}), Value::Null, "spec.nodeSelector.gpu")]
+    fn a_changed_or_stored_zero_is_lost(
+        #[case] at: &str,
+        #[case] wanted: Value,
+        #[case] stored: Value,
+        #[case] expected: &str,
+    ) {
+        let (parent, field) = at.rsplit_once('/').unwrap();
+        let (mut template, mut pod) = (template(), pod());
+        template["spec"]["podSpec"].pointer_mut(parent).unwrap()[field] = wanted;
+        pod["spec"].pointer_mut(parent).unwrap()[field] = stored;
+        assert_eq!(path(&template, &pod).as_deref(), Some(expected));
     }
 
     #[rstest]
