@@ -21,6 +21,10 @@ pub(super) fn path(
     declared: &[PodAddition],
 ) -> Option<String> {
     let mut wanted = defaulted(&clique["spec"]["podSpec"]);
+    if wanted["serviceAccountName"].is_null() {
+        // The former name of the field.
+        wanted["serviceAccountName"] = wanted["serviceAccount"].clone();
+    }
     if wanted["priorityClassName"].is_null() {
         wanted["priorityClassName"] = template["priorityClassName"].clone();
     }
@@ -46,7 +50,13 @@ fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) ->
     match found {
         Value::Object(fields) => {
             let is_default = |name: &str, value: &Value| {
-                name == "imagePullPolicy" && wanted[name].is_null() && *value == pull_policy(found)
+                let image = match name {
+                    "imagePullPolicy" => &found["image"],
+                    // Of an image volume.
+                    "pullPolicy" => &found["reference"],
+                    _ => return false,
+                };
+                wanted[name].is_null() && *value == pull_policy(text(image))
             };
             let mut fields = fields.iter().filter(|(name, value)| !is_default(name, value));
             fields.find_map(|(name, value)| {
@@ -60,8 +70,7 @@ fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) ->
     }
 }
 
-fn pull_policy(container: &Value) -> &'static str {
-    let image = text(&container["image"]);
+fn pull_policy(image: &str) -> &'static str {
     let tag = image.rsplit('/').next().and_then(|name| name.split_once(':')).map(|(_, tag)| tag);
     let is_fixed = image.contains('@') || tag.is_some_and(|tag| tag != "latest");
     if is_fixed { "IfNotPresent" } else { "Always" }
@@ -182,6 +191,37 @@ mod tests {
     }
 
     #[rstest]
+    #[case::volume_of_an_image(
+        json!({"volumes": [{"name": "model", "image": {"reference": "registry.example.com/m:v1"}}]}),
+        json!({"volumes": [{"name": "model", "image": {"reference": "registry.example.com/m:v1", "pullPolicy": "IfNotPresent"}}]}),
+        None
+    )]
+    #[case::another_policy(
+        json!({"volumes": [{"name": "model", "image": {"reference": "registry.example.com/m:v1"}}]}),
+        json!({"volumes": [{"name": "model", "image": {"reference": "registry.example.com/m:v1", "pullPolicy": "Never"}}]}),
+        Some("spec.volumes[model].image.pullPolicy")
+    )]
+    #[case::interface(
+        json!({"volumes": [{"name": "disk", "iscsi": {"iqn": "q"}}]}),
+        json!({"volumes": [{"name": "disk", "iscsi": {"iqn": "q", "iscsiInterface": "default"}}]}),
+        None
+    )]
+    #[case::former_field(
+        json!({"serviceAccount": "trainer"}),
+        json!({"serviceAccount": "trainer", "serviceAccountName": "trainer"}),
+        None
+    )]
+    fn what_the_api_server_derives_from_the_template_is_no_addition(
+        #[case] template: Value,
+        #[case] stored: Value,
+        #[case] wanted: Option<&str>,
+    ) {
+        let clique = json!({"name": "a", "spec": {"podSpec": template}});
+        let pod = json!({"metadata": {}, "spec": stored});
+        assert_eq!(path(&json!({}), &clique, &pod, true, &[]).as_deref(), wanted);
+    }
+
+    #[rstest]
     #[case::field("/spec/shareProcessNamespace", json!(true), "spec.shareProcessNamespace")]
     #[case::default_of_another_value("/spec/dnsPolicy", json!("Default"), "spec.dnsPolicy")]
     #[case::class("/spec/priorityClassName", json!("higher"), "")]
@@ -245,6 +285,6 @@ mod tests {
     #[case("host:5000/i:1", "IfNotPresent")]
     #[case("i@sha256:0", "IfNotPresent")]
     fn the_pull_policy_depends_on_the_tag(#[case] image: &str, #[case] wanted: &str) {
-        assert_eq!(pull_policy(&json!({"image": image})), wanted);
+        assert_eq!(pull_policy(image), wanted);
     }
 }
