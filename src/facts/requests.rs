@@ -57,38 +57,50 @@ fn raise<'a>(to: &mut Amounts<'a>, least: &Amounts<'a>) {
     }
 }
 
-/// Returns the pod spec of a manifest with the requests that the API server adds:
+/// Returns the pod spec of a manifest with the resources that the API server adds:
 ///
 /// - A container without a request for a resource requests its limit.
-/// - A pod-level limit is a pod-level request, unless containers request the resource. Pod-level hugepages
-///   are always requested, because they cannot be overcommitted.
+/// - A pod with a pod-level limit requests what its containers request, and otherwise its limit.
+/// - Hugepages cannot be overcommitted. Those of containers are a pod-level limit, unless the pod has one.
 #[must_use]
 pub fn defaulted(spec: &Value) -> Value {
     let mut spec = spec.clone();
     for containers in ["containers", "initContainers"] {
         for container in spec.get_mut(containers).and_then(Value::as_array_mut).into_iter().flatten() {
             let limits = container["resources"]["limits"].clone();
-            request(container, &limits, |_| true);
+            fill(container, "requests", &limits, |_| true);
         }
     }
-    let limits = spec["resources"]["limits"].clone();
-    if limits.is_object() {
-        let requested: Vec<String> = of_containers(&spec).into_keys().map(str::to_owned).collect();
-        let is_missing = |resource: &str| {
-            resource.starts_with("hugepages-") || !requested.iter().any(|known| known == resource)
-        };
-        request(&mut spec, &limits, is_missing);
+    let has = |spec: &Value, field: &str| {
+        spec["resources"][field].as_object().is_some_and(|amounts| !amounts.is_empty())
+    };
+    if has(&spec, "limits") || has(&spec, "requests") {
+        let requested = of_containers(&spec).into_iter();
+        let requested = requested.map(|(name, amount)| (name.to_owned(), json!(format!("{amount}n"))));
+        let requested = Value::Object(requested.collect());
+        let of_pod = spec["resources"]["requests"].clone();
+        fill(&mut spec, "limits", &requested, |name| is_hugepages(name) && of_pod[name].is_null());
+        if has(&spec, "limits") {
+            fill(&mut spec, "requests", &requested, |name| !is_hugepages(name));
+            let limits = spec["resources"]["limits"].clone();
+            fill(&mut spec, "requests", &limits, |_| true);
+        }
     }
     spec
 }
 
-fn request(of: &mut Value, limits: &Value, is_selected: impl Fn(&str) -> bool) {
-    for (resource, limit) in limits.as_object().into_iter().flatten() {
-        if of["resources"]["requests"][resource.as_str()].is_null() && is_selected(resource) {
-            if !of["resources"]["requests"].is_object() {
-                of["resources"]["requests"] = json!({});
+fn is_hugepages(resource: &str) -> bool {
+    resource.starts_with("hugepages-")
+}
+
+/// Adds the selected amounts that the field of `resources` lacks.
+fn fill(of: &mut Value, field: &str, amounts: &Value, is_selected: impl Fn(&str) -> bool) {
+    for (resource, amount) in amounts.as_object().into_iter().flatten() {
+        if of["resources"][field][resource.as_str()].is_null() && is_selected(resource) {
+            if !of["resources"][field].is_object() {
+                of["resources"][field] = json!({});
             }
-            of["resources"]["requests"][resource.as_str()] = limit.clone();
+            of["resources"][field][resource.as_str()] = amount.clone();
         }
     }
 }
@@ -138,6 +150,21 @@ mod tests {
         let spec = defaulted(&spec);
         assert_eq!(of_running(&spec).get("gpu").copied().unwrap_or(0), wanted * ONE);
         assert_eq!(of_running(&spec)["pods"], ONE);
+    }
+
+    #[test]
+    fn pod_level_resources_include_those_of_containers() {
+        let of_container = json!({"limits": {"memory": "1Gi", "hugepages-2Mi": "4Mi"}});
+        let spec = |of_pod: Value| {
+            defaulted(&json!({"containers": [{"resources": of_container}], "resources": of_pod}))
+        };
+        let with_limit = spec(json!({"limits": {"cpu": "2"}}));
+        let names = |field: &str| amounts(&with_limit["resources"][field]).into_keys().collect::<Vec<_>>();
+        assert_eq!(names("limits"), ["cpu", "hugepages-2Mi"]);
+        assert_eq!(names("requests"), ["cpu", "hugepages-2Mi", "memory"]);
+        let requests = of_running(&with_limit);
+        assert_eq!((requests["cpu"], requests["memory"]), (2 * ONE, 1024 * 1024 * 1024 * ONE));
+        assert_eq!(spec(Value::Null)["resources"], Value::Null, "the pod has no resources of its own");
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Shape<'_> {
             let is_written = !of["resources"]["requests"][resource].is_null();
             if is_written { "requests" } else { "limits" }
         };
-        if !self.spec["resources"]["requests"][resource].is_null() {
+        let of_pod = &self.written["resources"];
+        if ["requests", "limits"].iter().any(|field| !of_pod[*field][resource].is_null()) {
             return format!("{}.resources.{}[{resource:?}]", self.path, field(self.written));
         }
         let containers = ["containers", "initContainers"].into_iter().flat_map(|kind| {

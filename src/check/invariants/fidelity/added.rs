@@ -211,6 +211,12 @@ mod tests {
         json!({"serviceAccount": "trainer", "serviceAccountName": "trainer"}),
         None
     )]
+    #[case::pod_level_request(
+        json!({"containers": [{"name": "main", "resources": {"requests": {"memory": "1Gi"}}}], "resources": {"limits": {"cpu": "2"}}}),
+        json!({"containers": [{"name": "main", "resources": {"requests": {"memory": "1Gi"}}}],
+            "resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "2", "memory": "1Gi"}}}),
+        None
+    )]
     fn what_the_api_server_derives_from_the_template_is_no_addition(
         #[case] template: Value,
         #[case] stored: Value,
