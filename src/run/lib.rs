@@ -10,8 +10,9 @@
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
 //! - [`workload`] turns a user's own PodCliqueSets into a case, and [`admission`] validates them at the API
-//!   server before the case. `manifest` reads the user's documents, and `exported` removes from them what
-//!   belongs to another cluster. `unjudgeable` finds PodCliqueSets that the case cannot judge.
+//!   server before the case. `manifest` reads the user's documents, `types` checks their types, and `exported`
+//!   removes from them what belongs to another cluster. `unjudgeable` finds PodCliqueSets that the case cannot
+//!   judge.
 //!   [`node_templates`] describes nodes like those of the user's cluster. [`feasibility`] decides whether the
 //!   pods of one PodCliqueSet fit the nodes. `joint` decides it for all PodCliqueSets of a manifest, and uses
 //!   `references` and `domain_selectors`.
@@ -45,6 +46,7 @@ pub mod runner;
 pub mod shrink;
 pub mod suites;
 mod trial_pods;
+mod types;
 mod unjudgeable;
 pub mod verdict;
 pub mod workload;

@@ -8,6 +8,7 @@ use conformance_history::{list, text};
 use serde_json::{Value, json};
 
 use crate::exported::as_before_creation;
+use crate::types::{self, WrongType};
 
 const SET: &str = "PodCliqueSet";
 const SET_VERSION: &str = "grove.io/v1alpha1";
@@ -56,8 +57,8 @@ pub enum DocumentError {
     Namespaces { object: String, own: String, first: usize, other: String },
     #[error("metadata.finalizers: no controller of the run removes {0}: remove the field")]
     Finalizer(String),
-    #[error("metadata.labels is {0}, expected a mapping")]
-    Labels(Value),
+    #[error("{0}")]
+    Type(WrongType),
     #[error(
         "globalDefault: PriorityClass {0} would apply to all pods of the run: remove the field, and name the class in priorityClassName"
     )]
@@ -201,6 +202,7 @@ impl Manifest {
                 }
                 let kind = text(&object["kind"]).to_owned();
                 let companion = companion_kind(&object).map_err(refused)?;
+                types::check(&object, companion.is_none()).map_err(DocumentError::Type).map_err(refused)?;
                 if let Some(foreign) = list(&object["metadata"]["finalizers"]).first() {
                     return Err(refused(DocumentError::Finalizer(text(foreign).to_owned())));
                 }
@@ -391,12 +393,8 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
     })
 }
 
-/// Rejects fields that would affect other workloads, and labels to which the harness could not add its own.
+/// Rejects fields that would affect other workloads.
 fn check_fields(kind: &Kind, object: &Value) -> Result<(), DocumentError> {
-    let labels = &object["metadata"]["labels"];
-    if !labels.is_null() && !labels.is_object() {
-        return Err(DocumentError::Labels(labels.clone()));
-    }
     if kind.name == "PriorityClass" && object["globalDefault"] == true {
         return Err(DocumentError::GlobalDefault(text(&object["metadata"]["name"]).to_owned()));
     }
