@@ -109,14 +109,17 @@ const fn cluster_scoped(group: &'static str, name: &'static str) -> Kind {
 }
 
 const QUEUE: &str = "Queue";
+const ROLE_BINDING: &str = "RoleBinding";
 const KUSTOMIZE: &str = "render the folder with kubectl kustomize FOLDER, and pass the result";
 const VOLCANO_GROUP: &str = "scheduling.volcano.sh";
 
-static KINDS: [Kind; 14] = [
+static KINDS: [Kind; 16] = [
     namespaced("", "ConfigMap"),
     namespaced("", "Secret"),
     namespaced("", "Service"),
     namespaced("", "ServiceAccount"),
+    namespaced("rbac.authorization.k8s.io", "Role"),
+    namespaced("rbac.authorization.k8s.io", ROLE_BINDING),
     namespaced("", "PersistentVolumeClaim"),
     cluster_scoped("", "PersistentVolume"),
     cluster_scoped("storage.k8s.io", "StorageClass"),
@@ -160,6 +163,9 @@ impl Companion {
 
     pub(crate) fn in_namespace(&self, namespace: &str, run: &str) -> Value {
         let mut object = self.object.clone();
+        if self.kind.name == ROLE_BINDING {
+            bind_in_namespace(&mut object, namespace);
+        }
         if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
             metadata.remove("namespace");
         }
@@ -178,6 +184,18 @@ impl Companion {
             object["status"] = json!({"state": "Open"});
         }
         object
+    }
+}
+
+/// Subjects in the namespace of a RoleBinding are in the new namespace too.
+fn bind_in_namespace(binding: &mut Value, namespace: &str) {
+    let own = binding["metadata"]["namespace"].as_str().map(str::to_owned);
+    for subject in binding.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Some(of_subject) = subject.get_mut("namespace")
+            && own.as_deref().is_none_or(|own| *of_subject == *own)
+        {
+            *of_subject = namespace.into();
+        }
     }
 }
 

@@ -235,6 +235,20 @@ fn a_companion_is_created_in_the_namespace_of_the_case() {
     assert_eq!(of("Queue q")["status"], json!({"state": "Open"}));
 }
 
+#[rstest::rstest]
+#[case::in_its_namespace("team", "case-1")]
+#[case::in_another_namespace("monitoring", "monitoring")]
+fn a_role_binding_binds_accounts_of_its_namespace(#[case] of_subject: &str, #[case] expected: &str) {
+    let binding = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: b, namespace: team}}\nroleRef: \
+         {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}}\nsubjects: [{{kind: ServiceAccount, name: a, \
+         namespace: {of_subject}}}]\n"
+    );
+    let found = manifest(&[&binding]).unwrap().companions[0].in_namespace("case-1", "run-1");
+    assert_eq!(found["subjects"][0]["namespace"], expected);
+    assert_eq!(found["metadata"]["namespace"], "case-1");
+}
+
 #[test]
 fn a_queue_needs_its_backend() {
     let queue = "apiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {name: q}\n";
