@@ -33,6 +33,10 @@ pub struct BackendDeclaration {
     /// Fields that the operator adds to pods, beyond the additions of Grove that the suite knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_additions: Vec<PodAddition>,
+    /// The kinds of objects that the operator takes over if one already has the name of an object that it
+    /// needs, such as `ServiceAccount`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub takes_over: Vec<String>,
 }
 
 /// A documented field of pods that is missing in their templates.
@@ -85,6 +89,12 @@ impl Target {
     /// Whether the operator under test acts on PodGangs that no PodCliqueSet controls.
     pub fn acts_on_any_pod_gang(self) -> bool {
         self.declaration().is_none_or(|declaration| !declaration.pod_gangs_of_sets_only)
+    }
+
+    /// Whether the operator takes over an existing object of this kind that has the name of one that it needs.
+    pub fn takes_over(self, kind: &str) -> bool {
+        let declaration = self.declaration();
+        declaration.is_some_and(|declaration| declaration.takes_over.iter().any(|known| known == kind))
     }
 
     /// Whether a clause needs gang resources that the operator under test leaves to another program.
@@ -166,6 +176,15 @@ mod tests {
         assert!(Target::KAI.acts_on_any_pod_gang() && declaring(Target::KAI, &[]).acts_on_any_pod_gang());
         let declared = BackendDeclaration { pod_gangs_of_sets_only: true, ..BackendDeclaration::default() };
         assert!(!Target::KAI.declared_by(declared).acts_on_any_pod_gang());
+    }
+
+    #[test]
+    fn an_operator_takes_over_only_the_kinds_that_it_declares() {
+        let takes_over = vec!["ServiceAccount".to_owned()];
+        let declared =
+            Target::KAI.declared_by(BackendDeclaration { takes_over, ..BackendDeclaration::default() });
+        assert!(declared.takes_over("ServiceAccount") && !declared.takes_over("Service"));
+        assert!(!Target::KAI.takes_over("ServiceAccount"));
     }
 
     #[test]

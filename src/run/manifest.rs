@@ -86,7 +86,7 @@ pub enum DocumentError {
     )]
     SameName { first: String, second: String, object: String },
     #[error(
-        "Grove creates {object} for PodCliqueSet {set}, and the manifest has another one: rename one of them"
+        "Grove creates {object} for PodCliqueSet {set}, so the manifest may have no other one: rename one of them, or remove the document if Grove created it"
     )]
     NameOfGrove { set: String, object: String },
 }
@@ -147,6 +147,18 @@ impl Companion {
 
     fn name(&self) -> &str {
         text(&self.object["metadata"]["name"])
+    }
+
+    pub(crate) fn document(&self) -> usize {
+        self.document
+    }
+
+    pub(crate) fn is(&self, kind: &str, name: &str) -> bool {
+        self.kind.name == kind && self.name() == name
+    }
+
+    pub(crate) fn is_headless(&self) -> bool {
+        self.object["spec"]["clusterIP"] == "None"
     }
 
     pub(crate) fn is_cluster_scoped(&self) -> bool {

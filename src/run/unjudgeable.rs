@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use conformance_contract::target::Target;
 use conformance_expect as expect;
 use conformance_expect::startup;
 use conformance_history::{list, text};
 use serde_json::Value;
 
-use crate::manifest::{DocumentError, Manifest};
+use crate::manifest::{Companion, DocumentError, Manifest};
+
+const SERVICE: &str = "Service";
 
 /// 1,000 nodes, the most that a run simulates, have room for 110,000 pods by default.
 const MAX_PODS: u64 = 100_000;
@@ -16,7 +19,7 @@ const MAX_PODS: u64 = 100_000;
 pub(crate) fn reason(manifest: &Manifest) -> Option<(usize, DocumentError)> {
     let mut sets = manifest.sets.iter();
     let of_one = sets.find_map(|(document, set)| Some((*document, reason_of(set)?)));
-    of_one.or_else(|| taken_name(manifest))
+    of_one.or_else(|| same_name(manifest))
 }
 
 fn reason_of(set: &Value) -> Option<DocumentError> {
@@ -51,17 +54,13 @@ fn has_too_many_pods(set: &Value) -> bool {
     of_replica.saturating_mul(count(&set["spec"]["replicas"], 0)) > MAX_PODS
 }
 
-/// Admission sees one PodCliqueSet at a time, so it does not refuse two that need an object of one name. It
-/// does not know the other objects of the manifest either.
-fn taken_name(manifest: &Manifest) -> Option<(usize, DocumentError)> {
+/// Admission sees one PodCliqueSet at a time, so it does not refuse two that need an object of one name.
+fn same_name(manifest: &Manifest) -> Option<(usize, DocumentError)> {
     let mut known: BTreeMap<(&str, String), &str> = BTreeMap::new();
     for (document, set) in &manifest.sets {
         let name = text(&set["metadata"]["name"]);
         for created in created_by_grove(set) {
             let object = format!("{} {}", created.0, created.1);
-            if manifest.has(created.0, &created.1) {
-                return Some((*document, DocumentError::NameOfGrove { set: name.to_owned(), object }));
-            }
             if let Some(first) = known.insert(created, name) {
                 let (first, second) = (first.to_owned(), name.to_owned());
                 return Some((*document, DocumentError::SameName { first, second, object }));
@@ -69,6 +68,46 @@ fn taken_name(manifest: &Manifest) -> Option<(usize, DocumentError)> {
         }
     }
     None
+}
+
+/// Returns the first companion with the name of an object that the operator creates, unless it takes over such
+/// an object. Admission does not know the companions.
+pub(crate) fn name_of_grove(manifest: &Manifest, target: Target) -> Option<(usize, DocumentError)> {
+    for (_, set) in &manifest.sets {
+        for (kind, name) in taken_names(set, target) {
+            let mut taken = manifest.companions.iter().filter(|companion| companion.is(kind, &name));
+            // The operator needs a headless Service, and the address of a Service cannot change.
+            let is_taken_over = |companion: &Companion| {
+                target.takes_over(kind) && (kind != SERVICE || companion.is_headless())
+            };
+            if let Some(companion) = taken.find(|&companion| !is_taken_over(companion)) {
+                let set = text(&set["metadata"]["name"]).to_owned();
+                let object = format!("{kind} {name}");
+                return Some((companion.document(), DocumentError::NameOfGrove { set, object }));
+            }
+        }
+    }
+    None
+}
+
+/// The objects that an operator creates in addition to those of Grove's own kinds. The reference operator
+/// needs those of init containers only with a startup order. Others, such as upstream, may always need them.
+fn taken_names(set: &Value, target: Target) -> Vec<(&'static str, String)> {
+    let name = text(&set["metadata"]["name"]);
+    let services =
+        (0..count(&set["spec"]["replicas"], 0)).map(|replica| (SERVICE, format!("{name}-{replica}")));
+    let mut taken: Vec<_> = services.collect();
+    let has_order = startup::parents(set).values().any(|parents| !parents.is_empty());
+    if has_order || target.declaration().is_some() {
+        let role = format!("grove.io:pcs:{name}");
+        taken.extend([
+            ("ServiceAccount", name.to_owned()),
+            ("Role", role.clone()),
+            ("RoleBinding", role),
+            ("Secret", format!("{name}-ic-sat")),
+        ]);
+    }
+    taken
 }
 
 /// Returns the first claim of devices that no pod can get. The namespace of the case is new, so a claim or its
@@ -91,15 +130,14 @@ pub(crate) fn missing_claim(manifest: &Manifest) -> Option<(usize, DocumentError
     None
 }
 
-/// The kinds and names of the objects that Grove creates for a PodCliqueSet, if they can conflict with others.
+/// The kinds and names of the objects of Grove's own kinds, except those of claims.
 fn created_by_grove(set: &Value) -> BTreeSet<(&'static str, String)> {
     let name = text(&set["metadata"]["name"]);
     let mut created = BTreeSet::new();
     let mut minimums: BTreeMap<String, usize> = BTreeMap::new();
     for gang in expect::gangs(set) {
         if gang.is_base {
-            let name = format!("{name}-{}", gang.replica);
-            created.extend([("PodGang", name.clone()), ("Service", name)]);
+            created.insert(("PodGang", format!("{name}-{}", gang.replica)));
         } else if let Some((group, index)) = gang.groups.first().and_then(|group| group.scaling_group.clone())
         {
             let minimum = *minimums.entry(group.clone()).or_insert(index);
@@ -110,14 +148,12 @@ fn created_by_grove(set: &Value) -> BTreeSet<(&'static str, String)> {
             created.extend(group.scaling_group.map(|(group, _)| ("PodCliqueScalingGroup", group)));
         }
     }
-    if startup::parents(set).values().any(|parents| !parents.is_empty()) {
-        created.insert(("ServiceAccount", name.to_owned()));
-    }
     created
 }
 
 #[cfg(test)]
 mod tests {
+    use conformance_contract::backend_declaration::BackendDeclaration;
     use serde_json::json;
 
     use super::*;
@@ -172,15 +208,67 @@ mod tests {
         }
     }
 
+    const IN_ORDER: &str = "CliqueStartupTypeInOrder";
+    const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+    /// Returns the message about a companion, for the reference operator or for one that takes over objects.
+    fn taken(order: &str, companion: &str, takes_over: Option<&[&str]>) -> Option<String> {
+        let manifest = Manifest::read(&[set("w", "sg", order), companion.to_owned()].join("---\n")).unwrap();
+        let target = match takes_over {
+            None => Target::VOLCANO,
+            Some(kinds) => Target::VOLCANO.declared_by(BackendDeclaration {
+                takes_over: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+                ..BackendDeclaration::default()
+            }),
+        };
+        let found = name_of_grove(&manifest, target);
+        found.map(|(document, reason)| format!("document {document}: {reason}"))
+    }
+
+    fn companion(version: &str, kind: &str, name: &str) -> String {
+        format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: {name:?}}}\n")
+    }
+
     #[rstest::rstest]
-    #[case::in_order("CliqueStartupTypeInOrder", true)]
-    #[case::without_an_order("CliqueStartupTypeAnyOrder", false)]
-    fn a_startup_order_needs_a_service_account(#[case] order: &str, #[case] is_refused: bool) {
-        let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: w}\n".to_owned();
-        let found = message(&[set("w", "sg", order), account]);
-        let expected =
-            "document 1: Grove creates ServiceAccount w for PodCliqueSet w, and the manifest has another one";
-        assert_eq!(found.is_some_and(|found| found.starts_with(expected)), is_refused);
+    #[case::account(&companion("v1", "ServiceAccount", "w"), IN_ORDER, true)]
+    #[case::account_without_an_order(&companion("v1", "ServiceAccount", "w"), "CliqueStartupTypeAnyOrder", false)]
+    #[case::account_of_another_name(&companion("v1", "ServiceAccount", "w-0"), IN_ORDER, false)]
+    #[case::role(&companion(RBAC, "Role", "grove.io:pcs:w"), IN_ORDER, true)]
+    #[case::role_binding(&companion(RBAC, "RoleBinding", "grove.io:pcs:w"), IN_ORDER, true)]
+    #[case::secret(&companion("v1", "Secret", "w-ic-sat"), IN_ORDER, true)]
+    #[case::secret_without_an_order(&companion("v1", "Secret", "w-ic-sat"), "", false)]
+    #[case::service(&companion("v1", "Service", "w-0"), "", true)]
+    #[case::service_of_no_replica(&companion("v1", "Service", "w-1"), "", false)]
+    fn a_companion_with_the_name_of_groves_object_is_refused(
+        #[case] companion: &str,
+        #[case] order: &str,
+        #[case] is_refused: bool,
+    ) {
+        let found = taken(order, companion, None);
+        assert_eq!(found.is_some(), is_refused, "{found:?}");
+        if let Some(found) = found {
+            assert!(
+                found.starts_with("document 2: Grove creates ") && found.contains(" for PodCliqueSet w"),
+                "{found}"
+            );
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::account(&companion("v1", "ServiceAccount", "w"), &["ServiceAccount"], false)]
+    #[case::another_kind(&companion("v1", "ServiceAccount", "w"), &["Service"], true)]
+    #[case::secret(&companion("v1", "Secret", "w-ic-sat"), &["ServiceAccount"], true)]
+    #[case::headless_service(
+        "apiVersion: v1\nkind: Service\nmetadata: {name: w-0}\nspec: {clusterIP: None}\n", &["Service"], false
+    )]
+    #[case::service_with_an_address(&companion("v1", "Service", "w-0"), &["Service"], true)]
+    fn an_operator_may_take_over_companions(
+        #[case] companion: &str,
+        #[case] takes_over: &[&str],
+        #[case] is_refused: bool,
+    ) {
+        let found = taken("CliqueStartupTypeAnyOrder", companion, Some(takes_over));
+        assert_eq!(found.is_some(), is_refused, "{found:?}");
     }
 
     #[rstest::rstest]

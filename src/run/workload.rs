@@ -188,6 +188,13 @@ pub fn runs_on(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
     Ok(())
 }
 
+/// Fails if a companion has the name of an object that the operator of a target creates.
+pub fn takes_no_name(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
+    let manifest = Manifest::read(case.manifest)?;
+    let taken = targets.iter().find_map(|target| unjudgeable::name_of_grove(&manifest, *target));
+    taken.map_or(Ok(()), |(document, reason)| Err(ManifestError::Document { document, reason }.into()))
+}
+
 pub fn scope(case: &Case) -> Option<String> {
     Manifest::read(case.manifest).ok()?.scope().map(str::to_owned)
 }

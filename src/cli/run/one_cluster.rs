@@ -21,6 +21,7 @@ use conformance_run::report_document::{self, RunClock};
 use conformance_run::results_writer::ResultsWriter;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::runner::{self, Observer};
+use conformance_run::workload;
 
 use super::{Run, held, reproduce};
 use crate::options::ProviderName;
@@ -107,6 +108,11 @@ impl Run<'_> {
     ) -> Result<(Environment, Duration), Failure> {
         let request = self.request;
         let operators = open_operators(plan, request).await?;
+        if let Cases::OwnWorkload { file, case, .. } = &request.subject.cases {
+            // Which names are taken depends on the operator's declaration.
+            workload::takes_no_name(case, &plan.targets)
+                .map_err(|reason| Failure::of_workload(file, reason))?;
+        }
         baseline::check(request, &plan.targets)?;
         let is_existing = request.cluster.provider == ProviderName::Existing;
         select::external_needs_existing(&plan.targets, is_existing)?;

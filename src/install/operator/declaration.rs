@@ -39,6 +39,9 @@ pub struct Declared {
     /// What the operator adds to pods, each with a link.
     #[serde(default)]
     pub pod_additions: Vec<PodAddition>,
+    /// The kinds of existing objects with the name of one that it needs, which the operator takes over.
+    #[serde(default)]
+    pub takes_over: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -93,8 +96,14 @@ impl Declaration {
     #[must_use]
     pub fn declared(&self, operator: String, target: Target) -> Target {
         let Some(declared) = self.backends.get(target.backend()).cloned() else { return target };
-        let Declared { features, configuration, pod_gangs_of_sets_only, gang_resources_by, pod_additions } =
-            declared;
+        let Declared {
+            features,
+            configuration,
+            pod_gangs_of_sets_only,
+            gang_resources_by,
+            pod_additions,
+            takes_over,
+        } = declared;
         target.declared_by(BackendDeclaration {
             operator,
             features,
@@ -102,6 +111,7 @@ impl Declaration {
             pod_gangs_of_sets_only,
             gang_resources_by,
             pod_additions,
+            takes_over,
         })
     }
 }

@@ -118,7 +118,7 @@ async fn a_declaration_has_features_and_configuration() {
             "apiVersion: conformance.grove.io/v1alpha1\nkind: ImplementationDeclaration\nimplementation: mine\nreleases:\n\
              - name: new\n  when: {{exists: [nothing]}}\n  backends: {{}}\n- name: old\n  backends:\n    {backend}:\n      \
              features: [AtomicPodGang]\n      configuration: {{gangMode: Strict}}\n      \
-             podAdditions: [{{at: 'spec.volumes[cache]', link: 'https://example.com'}}]\n"
+             podAdditions: [{{at: 'spec.volumes[cache]', link: 'https://example.com'}}]\n      takesOver: [Service]\n"
         )
     };
     put(folder.path(), "declared.yaml", &declared("default-scheduler"));
@@ -131,6 +131,7 @@ async fn a_declaration_has_features_and_configuration() {
     assert_eq!(target.declaration().unwrap().configuration["gangMode"], "Strict");
     let additions = &target.declaration().unwrap().pod_additions;
     assert_eq!(additions[0].at, "spec.volumes[cache]");
+    assert!(target.takes_over("Service") && !target.takes_over("Secret"));
     let operator = opened.build(&Silent).await.unwrap();
     assert_eq!(operator.declaration.as_ref().map(|found| found.release.as_str()), Some("old"));
     put(folder.path(), "other.yaml", &declared("volcano"));
