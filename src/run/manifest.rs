@@ -11,6 +11,7 @@ use crate::exported::as_before_creation;
 use crate::types::{self, WrongType};
 
 const SET: &str = "PodCliqueSet";
+const SET_GROUP: &str = "grove.io";
 const SET_VERSION: &str = "grove.io/v1alpha1";
 
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +42,7 @@ pub enum DocumentError {
         "metadata.name is {0:?}, so the file may be a template: render it first, for example with helm template"
     )]
     Template(String),
-    #[error("{0}: metadata.name is missing")]
+    #[error("{0}: metadata.name is missing: add it, also in place of generateName")]
     NoName(String),
     #[error("metadata.name is {0}, expected a string: write it in quotes")]
     Name(Value),
@@ -402,25 +403,52 @@ fn companion_kind(object: &Value) -> Result<Option<&'static Kind>, DocumentError
     }
     let group = version.split_once('/').map_or("", |(group, _)| group);
     let known = KINDS.iter().find(|known| known.name == kind && known.group == group);
-    known.map(Some).ok_or_else(|| {
-        let advice = match kind {
-            "HorizontalPodAutoscaler" => {
-                "remove the document; autoScalingConfig of a clique, or scaleConfig of a scaling group, creates one"
-                    .to_owned()
-            }
-            "Kustomization" | "Component" => KUSTOMIZE.to_owned(),
-            "Node" | "ResourceSlice" => "move the document to a file, and pass it as --nodes FILE".to_owned(),
-            _ if kind.ends_with("List") => {
-                "save the objects with kubectl get -o yaml, which writes a List of apiVersion v1".to_owned()
-            }
-            _ => {
-                let known: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();
-                let known: Vec<_> = known.into_iter().collect();
-                format!("remove the document; a manifest can have {SET}, Namespace, {}", known.join(", "))
-            }
-        };
-        DocumentError::Unsupported { kind: kind.to_owned(), version: version.to_owned(), advice }
+    known.map(Some).ok_or_else(|| DocumentError::Unsupported {
+        kind: kind.to_owned(),
+        version: version.to_owned(),
+        advice: advice(group, kind),
     })
+}
+
+fn advice(group: &str, kind: &str) -> String {
+    let of_kind = match (group, kind) {
+        (_, "HorizontalPodAutoscaler") | ("keda.sh", "ScaledObject") => {
+            "remove the document; autoScalingConfig of a clique, or scaleConfig of a scaling group, creates an autoscaler"
+        }
+        ("", "LimitRange") => {
+            "remove the document, and write the requests and limits that it adds into the containers of the cliques"
+        }
+        ("", "ResourceQuota") => "remove the document; --nodes limits what the pods can use",
+        ("node.k8s.io", "RuntimeClass") => "remove the document, and runtimeClassName of the cliques",
+        ("grove.io", "PodClique" | "PodCliqueScalingGroup") | ("scheduler.grove.io", "PodGang") => {
+            "remove the document; Grove creates the object for its PodCliqueSet"
+        }
+        ("nvidia.com", "DynamoGraphDeployment" | "DynamoComponentDeployment") => {
+            "save the PodCliqueSets that its operator creates with kubectl get podcliquesets -o yaml, and pass the file"
+        }
+        (_, "Kustomization" | "Component") => KUSTOMIZE,
+        (_, "Node" | "ResourceSlice") => "move the document to a file, and pass it as --nodes FILE",
+        _ if kind.ends_with("List") => {
+            "save the objects with kubectl get -o yaml, which writes a List of apiVersion v1"
+        }
+        _ => "",
+    };
+    if !of_kind.is_empty() {
+        return of_kind.to_owned();
+    }
+    let known = KINDS.iter().map(|known| (known.group, known.name)).chain([(SET_GROUP, SET)]);
+    let similar = known.filter(|(_, name)| name.eq_ignore_ascii_case(kind));
+    let similar = similar.map(|(group, name)| match group {
+        "" => format!("{name} of v1"),
+        group => format!("{name} of {group}"),
+    });
+    let similar: Vec<_> = similar.collect();
+    if !similar.is_empty() {
+        return format!("write {}, or remove the document", similar.join(" or "));
+    }
+    let names: BTreeSet<_> = KINDS.iter().map(|known| known.name).collect();
+    let names: Vec<_> = names.into_iter().collect();
+    format!("remove the document; a manifest can have {SET}, Namespace, {}", names.join(", "))
 }
 
 /// Rejects fields that would affect other workloads.

@@ -111,7 +111,39 @@ fn an_exported_pod_clique_set_can_be_created_again() {
 )]
 #[case::autoscaler(
     "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n",
-    "autoScalingConfig of a clique, or scaleConfig of a scaling group, creates one"
+    "autoScalingConfig of a clique, or scaleConfig of a scaling group, creates an autoscaler"
+)]
+#[case::autoscaler_of_keda(
+    "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\n",
+    "ScaledObject of keda.sh/v1alpha1 is not supported: remove the document; autoScalingConfig of a clique"
+)]
+#[case::limits(
+    "apiVersion: v1\nkind: LimitRange\n",
+    "LimitRange of v1 is not supported: remove the document, and write the requests and limits that it adds into"
+)]
+#[case::quota(
+    "apiVersion: v1\nkind: ResourceQuota\n",
+    "ResourceQuota of v1 is not supported: remove the document; --nodes limits what the pods can use"
+)]
+#[case::created_by_grove(
+    "apiVersion: scheduler.grove.io/v1alpha1\nkind: PodGang\n",
+    "remove the document; Grove creates the object for its PodCliqueSet"
+)]
+#[case::created_by_another_operator(
+    "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\n",
+    "save the PodCliqueSets that its operator creates with kubectl get podcliquesets -o yaml"
+)]
+#[case::another_group(
+    "apiVersion: v1\nkind: PriorityClass\n",
+    "PriorityClass of v1 is not supported: write PriorityClass of scheduling.k8s.io, or remove the document"
+)]
+#[case::another_case(
+    "apiVersion: v1\nkind: Configmap\n",
+    "Configmap of v1 is not supported: write ConfigMap of v1, or remove the document"
+)]
+#[case::set_in_another_case(
+    "apiVersion: grove.io/v1alpha1\nkind: podcliqueset\n",
+    "podcliqueset of grove.io/v1alpha1 is not supported: write PodCliqueSet of grove.io, or remove"
 )]
 #[case::node(
     "apiVersion: v1\nkind: Node\n",
@@ -154,6 +186,10 @@ fn an_exported_pod_clique_set_can_be_created_again() {
     "document 2: metadata.finalizers: no controller of the run removes example.com/own"
 )]
 #[case::no_name("apiVersion: v1\nkind: Secret\n", "document 2: Secret: metadata.name is missing")]
+#[case::generated_name(
+    "apiVersion: v1\nkind: Secret\nmetadata: {generateName: s-}\n",
+    "Secret: metadata.name is missing: add it, also in place of generateName"
+)]
 #[case::number(
     "apiVersion: v1\nkind: Secret\nmetadata: {name: 2024}\n",
     "document 2: metadata.name is 2024, expected a string: write it in quotes"
