@@ -227,6 +227,7 @@ fn probe(target: Target) -> Value {
         "spec": {"replicas": 0, "template": {"cliques": [clique]}},
     });
     schedulers::of(target).assign(&mut pcs);
+    schedulers::of(target).add_requests(&mut pcs);
     pcs
 }
 

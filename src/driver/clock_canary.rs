@@ -32,6 +32,7 @@ impl TestContext {
         });
         place_on_canary_node(&mut pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]);
         schedulers::of(self.target).assign(&mut pcs);
+        schedulers::of(self.target).add_requests(&mut pcs);
         self.create("PodCliqueSet", &pcs).await?;
         let clock = Clock { set };
         self.until_canary_runs(&clock, None).await?;

@@ -223,7 +223,7 @@ async fn bind_and_delete(
     knowledge: Knowledge,
 ) -> Result<(), Stop> {
     let feasibility = decide(manifest, test.case.nodes, knowledge).feasibility;
-    let in_namespace = |set: &Value| test.prepare_manifest(in_domains_of(&test.namespace, set.clone()));
+    let in_namespace = |set: &Value| test.prepare_as_written(in_domains_of(&test.namespace, set.clone()));
     let sets: Vec<_> = manifest.sets.iter().map(|(_, set)| in_namespace(set)).collect();
     if !manifest.companions.is_empty() {
         test.until_admitted(&sets).await?;

@@ -43,6 +43,7 @@ pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<
             let name = format!("small-{number}-{}", target.slug());
             let mut pcs = pod_clique_set(&name, 1, PODS_PER_GANG);
             schedulers::of(*target).assign(&mut pcs);
+            schedulers::of(*target).add_requests(&mut pcs);
             let bound =
                 |live: &Live| pods_of(live, &name).filter(|pod| pod["spec"]["nodeName"].is_string()).count();
             latencies.push(timed(&test_cluster, &[pcs], |live| bound(live) == PODS_PER_GANG).await?);

@@ -38,7 +38,17 @@ impl TestContext {
         self.prepare_manifest_for(self.target, pcs)
     }
 
+    /// Like [`TestContext::prepare_manifest`], but the pods request only what they request in the manifest.
+    pub fn prepare_as_written(&self, pcs: Value) -> Value {
+        self.assigned_to(self.target, pcs)
+    }
+
     fn prepare_manifest_for(&self, target: Target, mut pcs: Value) -> Value {
+        schedulers::of(target).add_requests(&mut pcs);
+        self.assigned_to(target, pcs)
+    }
+
+    fn assigned_to(&self, target: Target, mut pcs: Value) -> Value {
         pcs["metadata"]["namespace"] = self.namespace.clone().into();
         schedulers::of(target).assign(&mut pcs);
         let slot = self.test_cluster.cluster.node_pools().slots().filter(|_| self.is_limited_by_pods());

@@ -144,6 +144,10 @@ pub trait Expectations: Sync {
     /// Assigns a PodCliqueSet to this backend, unless its manifest names a backend.
     fn assign(&self, pcs: &mut Value);
 
+    /// Adds the requests without which the scheduler would not handle the pods as a gang. PodCliqueSets of the
+    /// suite get them; a user's workload is judged as it is written.
+    fn add_requests(&self, _pcs: &mut Value) {}
+
     /// Puts a PodCliqueSet into a queue of the scheduler, if it has queues.
     fn enqueue(&self, _pcs: &mut Value, _queue: &str) {}
 

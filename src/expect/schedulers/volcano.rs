@@ -133,7 +133,10 @@ impl Expectations for Volcano {
 
     fn assign(&self, pcs: &mut Value) {
         schedule_by(pcs, "volcano");
-        // Volcano schedules a pod without requests outside any gang (backfill), so give each pod a request.
+    }
+
+    /// Volcano schedules a pod without requests outside any gang (backfill).
+    fn add_requests(&self, pcs: &mut Value) {
         for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
             for container in clique["spec"]["podSpec"]["containers"].as_array_mut().into_iter().flatten() {
                 if container["resources"].is_null() {
@@ -254,6 +257,19 @@ mod tests {
             hyper_node("host-ns-1", 1, "Node", &["ns-1"]),
             json!({"kind": BINDING, "metadata": {"name": "t"}}),
         ]
+    }
+
+    #[test]
+    fn a_request_is_added_only_to_pod_clique_sets_of_the_suite() {
+        let containers = json!([{"name": "a"}, {"name": "b", "resources": {}}]);
+        let clique = json!({"name": "w", "spec": {"podSpec": {"containers": containers}}});
+        let mut set = json!({"spec": {"template": {"cliques": [clique]}}});
+        let pod = |set: &Value| set["spec"]["template"]["cliques"][0]["spec"]["podSpec"].clone();
+        Volcano.assign(&mut set);
+        assert_eq!(pod(&set), json!({"containers": containers, "schedulerName": "volcano"}));
+        Volcano.add_requests(&mut set);
+        assert_eq!(pod(&set)["containers"][0]["resources"]["requests"]["cpu"], "10m");
+        assert_eq!(pod(&set)["containers"][1]["resources"], json!({}), "the case wants none");
     }
 
     #[rstest::rstest]

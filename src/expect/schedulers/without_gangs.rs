@@ -39,6 +39,10 @@ impl Expectations for WithoutGangs {
         self.scheduler.assign(pcs);
     }
 
+    fn add_requests(&self, pcs: &mut Value) {
+        self.scheduler.add_requests(pcs);
+    }
+
     fn topology_kind(&self) -> Option<&'static str> {
         self.scheduler.topology_kind()
     }
