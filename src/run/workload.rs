@@ -170,7 +170,10 @@ pub fn runs_on(case: &Case, targets: &[Target]) -> Result<(), WorkloadError> {
     for (document, set) in &manifest.sets {
         let place = if manifest.sets.len() > 1 { format!("document {document}: ") } else { String::new() };
         for (index, clique) in list(&set["spec"]["template"]["cliques"]).iter().enumerate() {
-            let Some(named) = clique["spec"]["podSpec"]["schedulerName"].as_str() else { continue };
+            let named = text(&clique["spec"]["podSpec"]["schedulerName"]);
+            if named.is_empty() {
+                continue;
+            }
             if let Some(other) = targets.iter().find(|target| target.backend() != named) {
                 let mut remedy = "remove the field".to_owned();
                 if TARGETS.iter().any(|target| target.backend() == named) {

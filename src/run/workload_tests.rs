@@ -124,6 +124,13 @@ fn a_clique_of_another_scheduler_is_refused() {
 }
 
 #[test]
+fn an_empty_scheduler_name_is_none() {
+    let text = workload(1, 1).replace("podSpec: {", "podSpec: {schedulerName: '', ");
+    let case = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap().case;
+    assert!(runs_on(case, &[Target::VOLCANO, Target::KUBE_POD_GANG]).is_ok());
+}
+
+#[test]
 fn a_scheduler_that_no_run_tests_is_refused_without_an_option() {
     let text = workload(1, 1).replace("podSpec: {", "podSpec: {schedulerName: my-scheduler, ");
     let case = case(&text, in_racks(&[(8, 8)]), Knowledge::Complete).unwrap().case;

@@ -304,7 +304,7 @@ pub fn share_a_kind(target: Target, backend: &str) -> bool {
 fn schedule_by(pcs: &mut Value, scheduler: &str) {
     for clique in pcs["spec"]["template"]["cliques"].as_array_mut().into_iter().flatten() {
         let name = &mut clique["spec"]["podSpec"]["schedulerName"];
-        if name.is_null() {
+        if name.is_null() || *name == "" {
             *name = scheduler.into();
         }
     }

@@ -262,7 +262,8 @@ mod tests {
     #[test]
     fn a_request_is_added_only_to_pod_clique_sets_of_the_suite() {
         let containers = json!([{"name": "a"}, {"name": "b", "resources": {}}]);
-        let clique = json!({"name": "w", "spec": {"podSpec": {"containers": containers}}});
+        let clique =
+            json!({"name": "w", "spec": {"podSpec": {"containers": containers, "schedulerName": ""}}});
         let mut set = json!({"spec": {"template": {"cliques": [clique]}}});
         let pod = |set: &Value| set["spec"]["template"]["cliques"][0]["spec"]["podSpec"].clone();
         Volcano.assign(&mut set);
