@@ -243,7 +243,12 @@ fn host_ports_need_a_node_each() {
     set["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]["ports"] =
         json!([{"containerPort": 80, "hostPort": 80}]);
     assert_eq!(on(&set, 2), Feasibility::Fits);
-    assert!(misfit(&set, 1).starts_with("spec: 2 pods"));
+    let message = misfit(&set, 1);
+    assert!(
+        message.starts_with("spec: 2 pods request 2 nvidia.com/gpu, and host ports that only one pod"),
+        "{message}"
+    );
+    assert!(message.contains("of a node can use (80), and 1 nodes"), "{message}");
 }
 
 #[test]

@@ -206,14 +206,15 @@ fn together(
         Packing::Unknown => Ok(Some("there are too many pods and nodes to decide whether all fit".into())),
         Packing::Never => {
             let count: usize = gangs.iter().map(Gang::pods).sum();
-            let all = requested(shapes, &all);
+            let requested = [requested(shapes, &all), host_ports(shapes)];
+            let requested: Vec<_> = requested.into_iter().filter(|part| !part.is_empty()).collect();
             let nodes = problem.capacity.len();
             Err(Misfit {
                 path: "spec".into(),
-                asks: if all.is_empty() {
+                asks: if requested.is_empty() {
                     format!("there are {count} pods")
                 } else {
-                    format!("{count} pods request {all}")
+                    format!("{count} pods request {}", requested.join(", and "))
                 },
                 has: format!(
                     "{nodes} nodes, with {} in all, do not hold all of them",
@@ -230,6 +231,16 @@ fn requested(shapes: &[Shape<'_>], kinds: &[usize]) -> String {
     let total = total.into_iter().filter(|(name, _)| *name != "pods");
     let all: Vec<_> = total.map(|(name, amount)| amount_of(name, amount)).collect();
     all.join(", ")
+}
+
+/// The host ports of all cliques, or an empty text.
+fn host_ports(shapes: &[Shape<'_>]) -> String {
+    let ports: BTreeSet<u64> = shapes.iter().flat_map(|shape| &shape.ports).map(|port| port.port).collect();
+    if ports.is_empty() {
+        return String::new();
+    }
+    let ports: Vec<_> = ports.iter().map(u64::to_string).collect();
+    format!("host ports that only one pod of a node can use ({})", ports.join(", "))
 }
 
 fn available(problem: &Problem, shapes: &[Shape<'_>]) -> String {
