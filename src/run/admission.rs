@@ -168,12 +168,27 @@ fn answer(response: Result<(), kube::Error>, what: &str) -> Result<(), WorkloadE
                  another --kubernetes"
             ))),
             _ if is_rejection(&status) => {
-                Err(WorkloadError::Rejected(format!("{} ({what})", status.message)))
+                let advice = advice(&status.message);
+                Err(WorkloadError::Rejected(format!("{} ({what}){advice}", status.message)))
             }
             _ => Err(WorkloadError::NoAnswer(format!("{} ({what})", status.message))),
         },
         Err(error) => Err(WorkloadError::NoAnswer(error.to_string())),
     }
+}
+
+/// The expected and the found type in a message of the API server, which does not contain the value, and advice.
+const WRONG_TYPES: [(&str, &str); 5] = [
+    (r#"string: "boolean""#, ": write y, n, yes, no, on, off, true and false in quotes"),
+    (r#"string: "integer""#, ": write the number in quotes"),
+    (r#"string: "number""#, ": write the number in quotes"),
+    (r#"integer,string: "number""#, ": write the number in quotes"),
+    (r#"integer: "string""#, ": write the number without quotes"),
+];
+
+fn advice(message: &str) -> &'static str {
+    let is_in_message = |types: &str| message.contains(&format!("must be of type {types}"));
+    WRONG_TYPES.iter().find(|(types, _)| is_in_message(types)).map_or("", |(_, advice)| *advice)
 }
 
 #[cfg(test)]
@@ -196,6 +211,19 @@ mod tests {
         assert_eq!(message(422), "rejected at admission: no such class (Secret s)");
         assert!(message(404).contains("does not serve this apiVersion"), "{}", message(404));
         assert!(matches!(answer(response(503), "w"), Err(WorkloadError::NoAnswer(_))));
+    }
+
+    #[rstest::rstest]
+    #[case::boolean("string: \"boolean\"", ": write y, n, yes, no, on, off, true and false in quotes")]
+    #[case::number("string: \"integer\"", ": write the number in quotes")]
+    #[case::fraction("integer,string: \"number\"", ": write the number in quotes")]
+    #[case::text("integer: \"string\"", ": write the number without quotes")]
+    #[case::mapping("string: \"object\"", "")]
+    fn the_remedy_for_a_wrong_type_is_named(#[case] types: &str, #[case] expected: &str) {
+        let message = format!(
+            "PodCliqueSet \"w\" is invalid: spec.x: Invalid value: spec.x in body must be of type {types}"
+        );
+        assert_eq!(advice(&message), expected);
     }
 
     #[test]
