@@ -188,6 +188,7 @@ fn a_field_that_no_node_satisfies_is_named(#[case] set: Value, #[case] wanted: &
 #[case::empty_dir(with("volumes", json!([{"name": "v", "emptyDir": {}}])))]
 #[case::system_priority(with("priorityClassName", json!("system-node-critical")))]
 #[case::no_overhead(with("overhead", json!({})))]
+#[case::no_node_name(with("nodeName", json!("")))]
 #[case::selector_that_the_schema_refuses(with("nodeSelector", json!({"pool": true})))]
 #[case::selector_of_a_rack(with("nodeSelector", json!({(names::RACK): "rack-0"})))]
 #[case::soft_spread(

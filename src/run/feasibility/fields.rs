@@ -83,7 +83,8 @@ pub(super) fn misfits(shape: &Shape<'_>) -> Vec<Misfit> {
         let asks = format!("{who} has overhead without a RuntimeClass");
         misfits.push(unusable(format!("{path}.overhead"), asks, "the API server rejects such pods"));
     }
-    if let Some(node) = spec["nodeName"].as_str() {
+    let node = text(&spec["nodeName"]);
+    if !node.is_empty() {
         let (asks, has) =
             (format!("{who} names node {node}"), "the API server rejects gated pods with a node name");
         misfits.push(unusable(format!("{path}.nodeName"), asks, has));
