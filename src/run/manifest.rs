@@ -76,6 +76,10 @@ pub enum DocumentError {
         "spec.template.cliques[{clique}].spec.podSpec.resourceClaims[{index}]: {object} is not in the manifest: add it"
     )]
     NoClaim { clique: usize, index: usize, object: String },
+    #[error(
+        "spec.template.cliques[{clique}].spec.podSpec.resourceClaims[{index}]: {object} requests a device of DeviceClass {class}, which neither the manifest nor the nodes have: add it to one of them"
+    )]
+    NoDeviceClass { clique: usize, index: usize, object: String, class: String },
     #[error("PodCliqueSet {set} has more than {most} pods: lower the replicas")]
     TooManyPods { set: String, most: u64 },
     #[error(
@@ -299,12 +303,20 @@ impl Manifest {
         self.companions.iter().filter(move |companion| companion.kind.name == kind)
     }
 
+    pub(crate) fn names(&self, kind: &str) -> impl Iterator<Item = &str> {
+        self.of_kind(kind).map(Companion::name)
+    }
+
     pub(crate) fn has(&self, kind: &str, name: &str) -> bool {
-        self.of_kind(kind).any(|companion| companion.name() == name)
+        self.names(kind).any(|known| known == name)
     }
 
     pub(crate) fn claim(&self, name: &str) -> Option<&Value> {
-        let found = self.of_kind("PersistentVolumeClaim").find(|companion| companion.name() == name);
+        self.spec("PersistentVolumeClaim", name)
+    }
+
+    pub(crate) fn spec(&self, kind: &str, name: &str) -> Option<&Value> {
+        let found = self.of_kind(kind).find(|companion| companion.name() == name);
         found.map(|companion| &companion.object["spec"])
     }
 

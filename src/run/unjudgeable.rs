@@ -111,8 +111,11 @@ fn taken_names(set: &Value, target: Target) -> Vec<(&'static str, String)> {
 }
 
 /// Returns the first claim of devices that no pod can get. The namespace of the case is new, so a claim or its
-/// template must be in the manifest.
-pub(crate) fn missing_claim(manifest: &Manifest) -> Option<(usize, DocumentError)> {
+/// template must be in the manifest. `classes` are the names of all DeviceClasses, if they are known.
+pub(crate) fn missing_claim(
+    manifest: &Manifest,
+    classes: Option<&BTreeSet<&str>>,
+) -> Option<(usize, DocumentError)> {
     for (document, set) in &manifest.sets {
         for (clique, template) in list(&set["spec"]["template"]["cliques"]).iter().enumerate() {
             for (index, claim) in list(&template["spec"]["podSpec"]["resourceClaims"]).iter().enumerate() {
@@ -120,14 +123,33 @@ pub(crate) fn missing_claim(manifest: &Manifest) -> Option<(usize, DocumentError
                     "" => ("ResourceClaimTemplate", text(&claim["resourceClaimTemplateName"])),
                     name => ("ResourceClaim", name),
                 };
-                if !name.is_empty() && !manifest.has(kind, name) {
-                    let object = format!("{kind} {name}");
+                if name.is_empty() {
+                    continue;
+                }
+                let object = format!("{kind} {name}");
+                let Some(spec) = manifest.spec(kind, name) else {
                     return Some((*document, DocumentError::NoClaim { clique, index, object }));
+                };
+                let spec = if kind == "ResourceClaim" { spec } else { &spec["spec"] };
+                if let Some(class) = classes.and_then(|classes| missing_class(spec, classes)) {
+                    let class = class.to_owned();
+                    return Some((*document, DocumentError::NoDeviceClass { clique, index, object, class }));
                 }
             }
         }
     }
     None
+}
+
+/// Returns the class of a request for which no class exists. A request has one class, or several alternatives.
+fn missing_class<'a>(claim: &'a Value, classes: &BTreeSet<&str>) -> Option<&'a str> {
+    list(&claim["devices"]["requests"]).iter().find_map(|request| {
+        // Up to v1beta1, the class is a field of the request itself.
+        let of_request = [&request["exactly"], request].into_iter().chain(list(&request["firstAvailable"]));
+        let named = of_request.map(|part| text(&part["deviceClassName"])).filter(|class| !class.is_empty());
+        let named: Vec<_> = named.collect();
+        named.first().filter(|_| !named.iter().any(|class| classes.contains(class))).copied()
+    })
 }
 
 /// The kinds and names of the objects of Grove's own kinds, except those of claims.
@@ -272,6 +294,29 @@ mod tests {
     }
 
     #[rstest::rstest]
+    #[case::known(json!({"exactly": {"deviceClassName": "gpu"}}), false)]
+    #[case::unknown(json!({"exactly": {"deviceClassName": "nic"}}), true)]
+    #[case::of_v1beta1(json!({"deviceClassName": "nic"}), true)]
+    #[case::alternatives(json!({"firstAvailable": [{"deviceClassName": "nic"}, {"deviceClassName": "gpu"}]}), false)]
+    #[case::no_alternative(json!({"firstAvailable": [{"deviceClassName": "nic"}, {"deviceClassName": "fpga"}]}), true)]
+    fn a_claim_needs_an_existing_device_class(#[case] request: Value, #[case] is_refused: bool) {
+        let claims = json!([{"name": "c", "resourceClaimTemplateName": "t"}]);
+        let clique = json!({"name": "a", "spec": {"podSpec": {"resourceClaims": claims}}});
+        let set = json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "w"},
+            "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
+        let template = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "t"},
+            "spec": {"spec": {"devices": {"requests": [request]}}}});
+        let manifest = Manifest::read(&format!("{set}\n---\n{template}\n")).unwrap();
+        let found = missing_claim(&manifest, Some(&BTreeSet::from(["gpu"])));
+        let found = found.map(|(_, reason)| reason.to_string());
+        assert_eq!(found.is_some(), is_refused, "{found:?}");
+        let is_named =
+            found.is_none_or(|found| found.contains("requests a device of DeviceClass nic, which neither"));
+        assert!(is_named);
+        assert!(missing_claim(&manifest, None).is_none(), "the classes of a cluster are unknown");
+    }
+
+    #[rstest::rstest]
     #[case::of_the_manifest("resourceClaimTemplateName", "gpu", None)]
     #[case::template(
         "resourceClaimTemplateName",
@@ -293,7 +338,7 @@ mod tests {
         let set = json!({"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "metadata": {"name": "w"},
             "spec": {"replicas": 1, "template": {"cliques": [clique]}}});
         let template = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: gpu}\n";
-        let found = missing_claim(&Manifest::read(&format!("{set}\n---\n{template}")).unwrap());
+        let found = missing_claim(&Manifest::read(&format!("{set}\n---\n{template}")).unwrap(), None);
         let found = found.map(|(_, reason)| reason.to_string());
         assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
         assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()));

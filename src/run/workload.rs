@@ -103,7 +103,8 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
         Feasibility::Infeasible(misfits) => return Err(WorkloadError::DoesNotFit(lines(&misfits))),
     };
     // Checked after the nodes, because adding the claim would not help without devices.
-    if let Some((document, reason)) = unjudgeable::missing_claim(&manifest) {
+    let classes = (knowledge == Knowledge::Complete).then(|| device_classes(&manifest, &nodes));
+    if let Some((document, reason)) = unjudgeable::missing_claim(&manifest, classes.as_ref()) {
         return Err(ManifestError::Document { document, reason }.into());
     }
     let mut slots = decision.hard_gangs;
@@ -120,6 +121,13 @@ pub fn case(text: &str, mut nodes: Vec<Nodes>, knowledge: Knowledge) -> Result<A
         _ => Isolation::Shared,
     };
     Ok(Accepted { case: created.case(of_nodes(knowledge).isolation(isolation)), undecided })
+}
+
+fn device_classes<'a>(manifest: &'a Manifest, nodes: &[Nodes]) -> BTreeSet<&'a str> {
+    let templates = nodes.iter().filter_map(|node| node.template);
+    let of_nodes = templates.flat_map(|template| &template.device_classes);
+    let of_nodes = of_nodes.map(|class| text(&class["metadata"]["name"]));
+    of_nodes.chain(manifest.names("DeviceClass")).collect()
 }
 
 /// Nodes for pairs of (nodes, GPUs per node), with [`PODS`] pods each, in the racks of `cluster create`.
