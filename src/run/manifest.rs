@@ -22,6 +22,8 @@ pub enum ManifestError {
         "{error}\n  line {line} has {{{{, so the file may be a template: render it first, for example with helm template"
     )]
     Template { error: grove_yaml::YamlError, line: usize },
+    #[error("{error}\n  line {line} is indented with a tab: use spaces")]
+    Tab { error: grove_yaml::YamlError, line: usize },
     #[error("document {document}: {reason}")]
     Document {
         /// The number of the document, from 1. Empty documents do not count.
@@ -369,11 +371,22 @@ fn scope_of(set: &Value) -> Option<&str> {
 
 fn documents(manifest: &str) -> Result<Vec<Value>, ManifestError> {
     grove_yaml::documents(manifest).map_err(|error| {
-        match manifest.lines().position(|line| line.contains("{{")) {
-            Some(index) => ManifestError::Template { error, line: index + 1 },
-            None => ManifestError::Yaml(error),
+        let first = |is_cause: fn(&str) -> bool| manifest.lines().position(is_cause).map(|index| index + 1);
+        // JSON may be indented with tabs.
+        let is_json = manifest.trim_start().starts_with(['{', '[']);
+        if let Some(line) = first(|line| line.contains("{{")) {
+            ManifestError::Template { error, line }
+        } else if !is_json && let Some(line) = first(is_indented_with_tab) {
+            ManifestError::Tab { error, line }
+        } else {
+            ManifestError::Yaml(error)
         }
     })
+}
+
+/// After spaces, a tab may belong to the text of a block.
+fn is_indented_with_tab(line: &str) -> bool {
+    line.starts_with('\t') && !line.trim().is_empty()
 }
 
 fn items(document: Value) -> Vec<Value> {

@@ -177,6 +177,10 @@ fn an_exported_pod_clique_set_can_be_created_again() {
     "apiVersion: v1\nkind: Secret\nmetadata:\n  name: {{ .Release.Name }}\n",
     "line 8 has {{, so the file may be a template: render it first, for example with helm template"
 )]
+#[case::tab(
+    "apiVersion: v1\nkind: Secret\nmetadata:\n\tname: s\n",
+    "line 8 is indented with a tab: use spaces"
+)]
 #[case::quoted_template(
     "apiVersion: v1\nkind: Secret\nmetadata: {name: '{{ .Release.Name }}'}\n",
     "document 2: metadata.name is \"{{ .Release.Name }}\", so the file may be a template"
