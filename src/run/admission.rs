@@ -12,10 +12,11 @@ use conformance_driver::limits;
 use conformance_driver::test_cluster::TestCluster;
 use conformance_expect::schedulers;
 use kube::core::Status;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::manifest::{Companion, Manifest};
 use crate::trial_pods;
+use crate::unknown_fields;
 use crate::workload::WorkloadError;
 
 const NAMESPACE: &str = "default";
@@ -48,6 +49,21 @@ pub async fn admitted(
         accepted = accepted.and(deleted.map_err(|error| WorkloadError::NoAnswer(error.to_string())));
     }
     accepted
+}
+
+/// Adds the fields that the user may have meant, if a PodCliqueSet is rejected because of unknown fields.
+async fn with_suggestion(test_cluster: &TestCluster, reason: String) -> String {
+    if !unknown_fields::has_unknown(&reason) {
+        return reason;
+    }
+    let crd = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "podcliquesets.grove.io"},
+    });
+    // Without the right to read CRDs, the reason stays as it is.
+    let Ok(Some(crd)) = deploy::find(&test_cluster.client, &crd).await else { return reason };
+    let suggestion = unknown_fields::suggestion(&reason, &crd, "v1alpha1").unwrap_or_default();
+    reason + &suggestion
 }
 
 /// Creates a cluster-scoped companion. Sends any other companion as a dry run.
@@ -108,7 +124,12 @@ async fn try_set(
         let response = deploy::dry_run(&test_cluster.client, set).await;
         let limit = test_cluster.speed.extended(limits::COMPANIONS.length, begin);
         if !has_new_companions || !may_change(&response) || begin.elapsed() > limit {
-            return answer(response, what);
+            return match answer(response, what) {
+                Err(WorkloadError::Rejected(reason)) => {
+                    Err(WorkloadError::Rejected(with_suggestion(test_cluster, reason).await))
+                }
+                decided => decided,
+            };
         }
         tokio::time::sleep(limits::PACE).await;
     }
@@ -193,8 +214,6 @@ fn advice(message: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn response(code: u16) -> Result<(), kube::Error> {
