@@ -179,6 +179,11 @@ pub(crate) fn on(
     Ok(targets.into_iter().filter(|target| target.is_on(kubernetes)).collect())
 }
 
+pub(crate) fn has_scopes(backend: &str) -> bool {
+    let mut of_backend = TARGETS.iter().filter(|target| backend == ALL || target.name() == backend);
+    of_backend.any(|target| target.scope().is_some())
+}
+
 pub(crate) fn version_for(scope: Option<&str>) -> Kubernetes {
     let of_scope = TARGETS.iter().find(|target| scope.is_some() && target.scope() == scope);
     of_scope.map(|target| target.kubernetes()).unwrap_or_default()

@@ -163,9 +163,12 @@ impl Request {
     ) -> Result<Self, Failure> {
         let cases = cases(&options)?;
         let pod = Pod::of(&options.pod)?;
+        let backend = options.target.backend.unwrap_or_else(|| "default-scheduler".into());
         let scope = match &cases {
-            Cases::OwnWorkload { case, .. } => workload::scope(case),
-            Cases::Suite(_)
+            // The annotation of a manifest has no effect on other backends.
+            Cases::OwnWorkload { case, .. } if select::has_scopes(&backend) => workload::scope(case),
+            Cases::OwnWorkload { .. }
+            | Cases::Suite(_)
             | Cases::Load(_)
             | Cases::Generated(_)
             | Cases::NearLimit(_)
@@ -185,13 +188,7 @@ impl Request {
             classes: options.selection.classes.into_iter().map(Into::into).collect(),
         };
         let request = Self {
-            subject: Subject {
-                cases,
-                backend: options.target.backend.unwrap_or_else(|| "default-scheduler".into()),
-                features: options.target.features,
-                scope,
-                versions,
-            },
+            subject: Subject { cases, backend, features: options.target.features, scope, versions },
             selection,
             operator,
             cluster: ClusterRequest::of(options.cluster)?,

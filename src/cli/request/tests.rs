@@ -25,6 +25,24 @@ fn a_gang_scope_selects_its_version_of_kubernetes() {
     assert_eq!(versions("run --upgrade-from kubernetes=1.36 --scope PodGang"), [Kubernetes::V1_37]);
 }
 
+#[rstest::rstest]
+#[case::with_scopes("default-scheduler", Some("PodGroup"))]
+#[case::some_with_scopes("all", Some("PodGroup"))]
+#[case::without_scopes("volcano", None)]
+fn the_scope_of_a_manifest_counts_only_for_backends_with_scopes(
+    #[case] backend: &str,
+    #[case] expected: Option<&str>,
+) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("w.yaml");
+    let manifest = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w, annotations: \
+                    {scheduling.grove.io/gang-scope: PodGroup}}\nspec: {replicas: 1, template: {cliques: [{name: a, spec: \
+                    {podSpec: {containers: [{name: c}]}}}]}}\n";
+    std::fs::write(&file, manifest).unwrap();
+    let line = format!("workload {} --nodes 1x0 --backend {backend}", file.display());
+    assert_eq!(request(&line).unwrap().subject.scope.as_deref(), expected);
+}
+
 #[test]
 fn each_subcommand_has_its_cases() {
     let cases = |line: &str| request(line).unwrap().subject.cases;
