@@ -3,26 +3,26 @@ use serde_json::Value;
 
 use super::findings::{duplicate, invalid, repeated};
 use super::names::{check_annotations, check_labels};
-use crate::backend::{FieldError, Validation};
+use crate::backend::FieldError;
 use crate::plan::startup_order::starts_after_others;
 
-pub(super) fn check(pcs: &PodCliqueSet) -> Validation {
-    let mut findings = Validation::default();
+pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
+    let mut errors = Vec::new();
     for (index, clique) in pcs.spec.template.cliques.iter().enumerate() {
         let path = format!("spec.template.cliques[{index}]");
-        findings.errors.extend(check_labels(&clique.labels, &format!("{path}.labels")));
-        findings.errors.extend(check_annotations(&clique.annotations, &format!("{path}.annotations")));
+        errors.extend(check_labels(&clique.labels, &format!("{path}.labels")));
+        errors.extend(check_annotations(&clique.annotations, &format!("{path}.annotations")));
         let path = format!("{path}.spec.podSpec");
-        findings.extend(check_pod_spec(&clique.spec.pod_spec, &path));
+        errors.extend(check_pod_spec(&clique.spec.pod_spec, &path));
         if starts_after_others(pcs, clique) {
-            findings.errors.extend(check_added_names(&clique.spec.pod_spec, &path));
+            errors.extend(check_added_names(&clique.spec.pod_spec, &path));
         }
     }
     for (index, group) in pcs.spec.template.pod_clique_scaling_groups.iter().enumerate() {
         let path = format!("spec.template.podCliqueScalingGroups[{index}].annotations");
-        findings.errors.extend(check_annotations(&group.annotations, &path));
+        errors.extend(check_annotations(&group.annotations, &path));
     }
-    findings
+    errors
 }
 
 /// Grove adds a container and volumes with these names to pods that start after other cliques.
@@ -44,28 +44,22 @@ fn check_added_names(pod_spec: &PodSpecJson, path: &str) -> Vec<FieldError> {
     errors
 }
 
-fn check_pod_spec(pod_spec: &PodSpecJson, path: &str) -> Validation {
-    let mut findings = Validation::default();
-    let restart_policy = pod_spec.0.get("restartPolicy").and_then(Value::as_str);
-    // Upstream also warns about `Always`, although it sets that value itself.
-    if restart_policy.is_some_and(|policy| policy != "Always") {
-        let warning = format!("{path}.restartPolicy has no effect: Grove sets it to Always");
-        findings.warnings.push(warning);
-    }
+fn check_pod_spec(pod_spec: &PodSpecJson, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
     let spread: Vec<_> = entries(&pod_spec.0, "topologySpreadConstraints").cloned().collect();
     if !spread.is_empty() {
         let path = format!("{path}.topologySpreadConstraints");
-        findings.errors.push(invalid(path, spread, "must not be set"));
+        errors.push(invalid(path, spread, "must not be set"));
     }
     if let Some(node) = pod_spec.node_name() {
-        findings.errors.push(invalid(format!("{path}.nodeName"), node, "must not be set"));
+        errors.push(invalid(format!("{path}.nodeName"), node, "must not be set"));
     }
     for list in ["containers", "initContainers"] {
         for (index, container) in entries(&pod_spec.0, list).enumerate() {
-            findings.errors.extend(check_env(container, &format!("{path}.{list}[{index}].env")));
+            errors.extend(check_env(container, &format!("{path}.{list}[{index}].env")));
         }
     }
-    findings
+    errors
 }
 
 fn check_env(container: &Value, path: &str) -> Vec<FieldError> {
@@ -105,7 +99,7 @@ mod tests {
 
     const POD_SPEC: &str = "/spec/template/cliques/0/spec/podSpec";
 
-    fn findings(field: &str, value: Value) -> Validation {
+    fn errors(field: &str, value: Value) -> Vec<FieldError> {
         let pointer = format!("{POD_SPEC}/{field}");
         let edits: Edits<'_> = &[(pointer.as_str(), value)];
         check(&pcs(edits))
@@ -119,7 +113,7 @@ mod tests {
     #[case("containers/0/env", json!([{ "name": "A" }, { "name": "A" }]))]
     #[case("initContainers", json!([{ "env": [{ "name": "A B" }] }]))]
     fn an_invalid_pod_template_is_refused(#[case] field: &str, #[case] value: Value) {
-        assert_eq!(findings(field, value).errors.len(), 1);
+        assert_eq!(errors(field, value).len(), 1);
     }
 
     #[rstest]
@@ -128,9 +122,9 @@ mod tests {
     #[case("topologySpreadConstraints", json!([]))]
     #[case("containers/0/env", json!([{ "name": "A" }, { "name": "B.c-d_1" }]))]
     #[case("initContainers", json!([{ "env": [{ "name": "A" }] }]))]
-    #[case("restartPolicy", json!("Always"))]
+    #[case("restartPolicy", json!("Never"))]
     fn a_valid_pod_template_is_admitted(#[case] field: &str, #[case] value: Value) {
-        assert_eq!(findings(field, value), Validation::default());
+        assert_eq!(errors(field, value), []);
     }
 
     #[rstest]
@@ -144,7 +138,7 @@ mod tests {
         #[case] list: &str,
         #[case] name: &str,
         #[case] order: &str,
-        #[case] errors: usize,
+        #[case] expected: usize,
     ) {
         let pcs = pcs(&[
             ("/spec/template/cliqueStartupType", json!(order)),
@@ -152,7 +146,7 @@ mod tests {
             // The first clique waits for no other.
             (&format!("{POD_SPEC}/{list}"), json!([{ "name": name }])),
         ]);
-        assert_eq!(check(&pcs).errors.len(), errors, "{}", lines(&check(&pcs).errors));
+        assert_eq!(check(&pcs).len(), expected, "{}", lines(&check(&pcs)));
     }
 
     #[test]
@@ -162,7 +156,7 @@ mod tests {
             ("/spec/template/cliques/2/annotations", json!({ "a b": "" })),
             ("/spec/template/podCliqueScalingGroups/0/annotations", json!({ "a b": "" })),
         ]);
-        insta::assert_snapshot!(lines(&check(&pcs).errors), @r#"
+        insta::assert_snapshot!(lines(&check(&pcs)), @r#"
         spec.template.cliques[1].labels: Invalid value: "a b": not a valid label key
         spec.template.cliques[2].annotations: Invalid value: "a b": not a valid annotation key
         spec.template.podCliqueScalingGroups[0].annotations: Invalid value: "a b": not a valid annotation key
@@ -174,19 +168,16 @@ mod tests {
         let pcs = pcs(&[
             (&format!("{POD_SPEC}/nodeName"), json!("n1")),
             (&format!("{POD_SPEC}/topologySpreadConstraints"), json!([{}])),
-            (&format!("{POD_SPEC}/restartPolicy"), json!("Never")),
             (
                 &format!("{POD_SPEC}/containers/0/env"),
                 json!([{ "name": "1A" }, { "name": "B" }, { "name": "B" }]),
             ),
         ]);
-        let findings = check(&pcs);
-        insta::assert_snapshot!(lines(&findings.errors), @r#"
+        insta::assert_snapshot!(lines(&check(&pcs)), @r#"
         spec.template.cliques[0].spec.podSpec.topologySpreadConstraints: Invalid value: [{}]: must not be set
         spec.template.cliques[0].spec.podSpec.nodeName: Invalid value: "n1": must not be set
         spec.template.cliques[0].spec.podSpec.containers[0].env[0].name: Invalid value: "1A": a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit or '..'
         spec.template.cliques[0].spec.podSpec.containers[0].env[2].name: Duplicate value: "B"
         "#);
-        insta::assert_snapshot!(findings.warnings.join("\n"), @"spec.template.cliques[0].spec.podSpec.restartPolicy has no effect: Grove sets it to Always");
     }
 }

@@ -153,13 +153,13 @@ mod tests {
     async fn a_refusal_contains_the_warnings() {
         let pcs = defaulted(&[
             ("/spec/replicas", json!(-1)),
-            ("/spec/template/cliques/0/spec/podSpec/restartPolicy", json!("Never")),
+            ("/spec/template/cliques/0/spec/podSpec/hostname", json!("mine")),
         ]);
         let response = create(ready(), pcs).await;
         assert_eq!(response["allowed"], false);
         assert_eq!(response["status"]["code"], 422);
         insta::assert_snapshot!(response["status"]["message"].as_str().unwrap(), @"spec.replicas: Invalid value: -1: must be greater than or equal to 0");
-        insta::assert_snapshot!(response["warnings"], @r#"["spec.template.cliques[0].spec.podSpec.restartPolicy has no effect: Grove sets it to Always"]"#);
+        insta::assert_snapshot!(response["warnings"], @r#"["spec.template.cliques[0].spec.podSpec.hostname has no effect: Grove overwrites it"]"#);
     }
 
     #[tokio::test]

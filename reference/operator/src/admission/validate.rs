@@ -74,7 +74,7 @@ fn own_rules(pcs: &PodCliqueSet) -> Validation {
     findings.errors.extend(startup_order::check(pcs));
     findings.errors.extend(autoscaling::check(pcs));
     findings.errors.extend(sharing);
-    findings.extend(pod_template::check(pcs));
+    findings.errors.extend(pod_template::check(pcs));
     findings.errors.extend(pod_priority::check(pcs));
     findings.errors.extend(unsupported::check(pcs));
     findings
@@ -152,7 +152,7 @@ mod tests {
             ("/spec/template/cliqueStartupType", json!("CliqueStartupTypeExplicit")),
             ("/spec/template/cliques/0/spec/startsAfter", json!(["a"])),
             ("/spec/template/cliques/0/spec/podSpec/nodeName", json!("n1")),
-            ("/spec/template/cliques/0/spec/podSpec/restartPolicy", json!("Never")),
+            ("/spec/template/cliques/0/spec/podSpec/hostname", json!("mine")),
             ("/spec/template/topologyConstraint", json!({ "pack": { "required": "rack" } })),
             (SCHEDULER[0], json!("koord-scheduler")),
         ]))
