@@ -107,7 +107,8 @@ impl Shape<'_> {
             }
             (..) => {
                 let most = shown(resource, most);
-                (format!("the largest node has {most}"), format!("request at most {most}"))
+                let remedy = format!("request at most {most}, or pass --nodes FILE with larger nodes");
+                (format!("the largest node has {most}"), remedy)
             }
         };
         let asks = format!("each pod of PodClique {} requests {needed} {resource}", self.clique);

@@ -24,7 +24,7 @@ fn requests(resources: Value) -> Value {
 #[case::cpu_as_a_number(requests(json!({"cpu": 32})), None)]
 #[case::thousandths_of_a_cpu(requests(json!({"cpu": "32000m"})), None)]
 #[case::more_cpu(requests(json!({"cpu": "32001m"})), Some("requests 32.001 cpu, and the largest node has 32"))]
-#[case::much_cpu(requests(json!({"cpu": 64})), Some("requests 64 cpu, and the largest node has 32: request at most 32"))]
+#[case::much_cpu(requests(json!({"cpu": 64})), Some("requests 64 cpu, and the largest node has 32: request at most 32, or pass --nodes FILE with larger"))]
 #[case::memory(requests(json!({"memory": "256Gi"})), None)]
 #[case::more_memory(
     requests(json!({"memory": "400Gi"})), Some("requests 400Gi memory, and the largest node has 256Gi")
