@@ -390,10 +390,10 @@ fn is_indented_with_tab(line: &str) -> bool {
 }
 
 fn items(document: Value) -> Vec<Value> {
-    match document["items"].as_array() {
-        Some(items) if document["kind"] == "List" => items.clone(),
-        _ => vec![document],
+    if document["kind"] != "List" {
+        return vec![document];
     }
+    list(&document["items"]).iter().cloned().flat_map(items).collect()
 }
 
 /// The files of kustomize and Helm, which are in the same folders as manifests, need not have a kind.

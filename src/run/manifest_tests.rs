@@ -31,6 +31,9 @@ fn the_items_of_a_list_are_documents() {
         "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, metadata: {name: s}}]\n",
     ]);
     assert!(found.unwrap().has("Secret", "s"));
+    let nested = "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret, \
+                  metadata: {name: s}}]}, {apiVersion: v1, kind: List, items: null}]\n";
+    assert!(manifest(&[nested]).unwrap().has("Secret", "s"));
 }
 
 /// Metadata of `kubectl get -o yaml`, and further fields.
