@@ -89,6 +89,12 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     failed["status"] = json!({"phase": "Failed"});
     ready().modified(bound("w0")).modified(bound("w1")).modified(failed).added(gated("w2")).modified(bound("w2"))
 })]
+#[case::devices_satisfy_the_requests({
+    let mut by_devices = bound("w2");
+    let mappings = json!([{"containerName": "c", "resourceName": "nvidia.com/gpu", "requestName": "r"}]);
+    by_devices["status"] = json!({"extendedResourceClaimStatus": {"requestMappings": mappings}});
+    ready().modified(bound("w0")).modified(bound("w1")).added(gated("w2")).modified(by_devices)
+})]
 #[case::its_gang_is_deleted_during_the_release({
     let mut deleted = gang("True");
     deleted["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w0"}]);

@@ -4,7 +4,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_facts::quantity::{Amount, ONE};
 use conformance_facts::requests::{self, Amounts, add, amounts};
-use conformance_history::{Change, Version};
+use conformance_history::{Change, Version, list, text};
 use serde_json::Value;
 
 use super::course::Course;
@@ -46,7 +46,12 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 }
                 let scheduler = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
                 let complete = with_containers.get(version.uid()).copied().unwrap_or(version.object);
-                let requests = requests::of_running(&complete["spec"]);
+                let mut requests = requests::of_running(&complete["spec"]);
+                // The scheduler has allocated devices for these resources, which the node need not have.
+                let by_devices = &version.object["status"]["extendedResourceClaimStatus"]["requestMappings"];
+                for mapping in list(by_devices) {
+                    requests.remove(text(&mapping["resourceName"]));
+                }
                 let is_new = load.pods.insert(version.uid(), (requests, scheduler)).is_none();
                 if let Some(excess) = load.excess().filter(|_| is_new) {
                     let message = format!(
