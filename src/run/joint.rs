@@ -12,8 +12,8 @@ use crate::feasibility::{self, Decision, Feasibility, Knowledge};
 use crate::manifest::Manifest;
 use crate::references::Resolved;
 
-/// `objects` are the Nodes, whose racks and blocks start with [`ANY_NAMESPACE`], and the ResourceSlices. With
-/// several PodCliqueSets, each path in the result starts with the name of its PodCliqueSet.
+/// `objects` are the Nodes, whose racks and blocks start with [`ANY_NAMESPACE`], the ResourceSlices and the
+/// DeviceClasses. With several PodCliqueSets, each path in the result starts with the name of its PodCliqueSet.
 pub(crate) fn decide(manifest: &Manifest, objects: &[Value], knowledge: Knowledge) -> Decision {
     let resolve = |set: &Value| {
         let in_domains = in_domains_of(ANY_NAMESPACE, set.clone());

@@ -305,6 +305,10 @@ impl Manifest {
         self.companions.iter().filter(move |companion| companion.kind.name == kind)
     }
 
+    pub(crate) fn objects(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        self.of_kind(kind).map(|companion| &companion.object)
+    }
+
     pub(crate) fn names(&self, kind: &str) -> impl Iterator<Item = &str> {
         self.of_kind(kind).map(Companion::name)
     }

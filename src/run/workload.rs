@@ -158,7 +158,9 @@ fn decide(manifest: &Manifest, nodes: &[Nodes], knowledge: Knowledge) -> Decisio
     };
     let mut objects: Vec<_> = nodes.iter().enumerate().map(object).collect();
     let templates = nodes.iter().filter_map(|node| node.template);
-    objects.extend(templates.flat_map(|template| &template.slices).cloned());
+    objects.extend(templates.clone().flat_map(|template| &template.slices).cloned());
+    objects.extend(templates.flat_map(|template| &template.device_classes).cloned());
+    objects.extend(manifest.objects("DeviceClass").cloned());
     joint::decide(manifest, &objects, knowledge)
 }
 

@@ -272,6 +272,26 @@ fn real_nodes_are_decided_by_gpus_only() {
 }
 
 #[rstest]
+#[case::explicit(GPU, json!({"extendedResourceName": GPU}))]
+#[case::implicit("deviceclass.resource.kubernetes.io/gpu.example.com", json!({}))]
+fn only_a_scheduler_allocates_devices_for_an_extended_resource(#[case] resource: &str, #[case] spec: Value) {
+    let mut pcs = one_clique(2, 0);
+    let limits = json!({"limits": {(resource): 1}});
+    pcs["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"][0]["resources"] = limits;
+    let class = json!({"kind": "DeviceClass", "metadata": {"name": "gpu.example.com"}, "spec": spec});
+    let slice = json!({"spec": {"driver": "gpu.example.com", "devices": [{"name": "0"}]}});
+    let node = json!({"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "32", "pods": "110"}}});
+    let decide = |objects: &[&Value]| {
+        let objects: Vec<_> = objects.iter().map(|object| (*object).clone()).collect();
+        decided(&pcs, &objects, Knowledge::Complete).feasibility
+    };
+    let reason = format!("spec.template.cliques[0].spec.podSpec: devices provide {resource}");
+    assert_eq!(decide(&[&node, &slice, &class]), Feasibility::Undecided(vec![reason]));
+    assert!(matches!(decide(&[&node, &class]), Feasibility::Infeasible(_)), "no device is published");
+    assert!(matches!(decide(&[&node, &slice]), Feasibility::Infeasible(_)), "no class has the resource");
+}
+
+#[rstest]
 #[case::pods(with("resourceClaims", json!([{"name": "gpu", "resourceClaimTemplateName": "t"}])), "resourceClaims[0]")]
 #[case::shared(
     { let mut set = one_clique(2, 1); set["spec"]["template"]["resourceSharing"] = json!([{"name": "t"}]); set },

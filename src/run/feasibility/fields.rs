@@ -1,6 +1,8 @@
 //! Checks the fields that decide whether a pod can be created and scheduled, except requests and node rules.
 //! Some refer to objects that no cluster of the harness has. Others can be evaluated only by a scheduler.
 
+use std::collections::BTreeSet;
+
 use conformance_contract::names;
 use conformance_expect::refusals::SYSTEM_PRIORITIES;
 use conformance_history::{list, text};
@@ -103,6 +105,15 @@ fn device(path: String, asks: String) -> Misfit {
         has: NO_DEVICE.into(),
         remedy: "remove the claim, or pass --nodes FILE with ResourceSlices".into(),
     }
+}
+
+/// The extended resources that devices of the classes provide on nodes that do not have them.
+pub(super) fn resources_of(classes: &[&Value]) -> BTreeSet<String> {
+    let of_class = |class: &&Value| {
+        let implicit = format!("deviceclass.resource.kubernetes.io/{}", text(&class["metadata"]["name"]));
+        [implicit, text(&class["spec"]["extendedResourceName"]).to_owned()]
+    };
+    classes.iter().flat_map(of_class).filter(|name| !name.is_empty()).collect()
 }
 
 /// Removes misfits about device claims: where devices are published, only a scheduler can decide them.

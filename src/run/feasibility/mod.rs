@@ -69,7 +69,10 @@ pub struct Decision {
 pub fn decide(pcs: &Value, gangs: &[Gang], objects: &[Value], knowledge: Knowledge) -> Decision {
     let is_slice = |object: &&Value| object["spec"]["driver"].is_string();
     let has_devices = objects.iter().any(|object| is_slice(&object));
-    let nodes: Vec<_> = objects.iter().filter(|object| !is_slice(object)).map(Node::of).collect();
+    let (classes, others): (Vec<_>, Vec<_>) =
+        objects.iter().partition(|object| object["kind"] == "DeviceClass");
+    let nodes: Vec<_> = others.into_iter().filter(|object| !is_slice(object)).map(Node::of).collect();
+    let provided = if has_devices { fields::resources_of(&classes) } else { BTreeSet::new() };
     let mut shapes = pods::shapes(pcs, gangs);
     let mut undecided: BTreeSet<String> = topology::undecided(pcs).into_iter().collect();
     undecided.extend(fields::undecided_metadata(pcs));
@@ -86,6 +89,7 @@ pub fn decide(pcs: &Value, gangs: &[Gang], objects: &[Value], knowledge: Knowled
     let mut kinds = Vec::new();
     for shape in &mut shapes {
         undecided.extend(fields::undecided(shape, &nodes));
+        undecided.extend(shape.without_resources_of_devices(&nodes, &provided));
         let mut unsure = fields::misfits(shape);
         if has_devices {
             undecided.extend(fields::without_device_claims(&mut unsure));

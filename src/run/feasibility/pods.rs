@@ -1,6 +1,6 @@
 //! Derives the pods of a PodCliqueSet, one shape per clique template, and checks them against nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names::GPU;
 use conformance_expect::Gang;
@@ -70,6 +70,21 @@ fn ports(spec: &Value) -> Vec<Port> {
 }
 
 impl Shape<'_> {
+    /// Removes the requests that devices satisfy on nodes without the resource, because only a scheduler can
+    /// allocate devices. Returns a reason for each.
+    pub(super) fn without_resources_of_devices(
+        &mut self,
+        nodes: &[Node<'_>],
+        provided: &BTreeSet<String>,
+    ) -> Vec<String> {
+        let lacks = |node: &Node<'_>, name: &str| !node.allocatable.contains_key(name);
+        let of_devices =
+            |name: &String| provided.contains(name) && nodes.iter().any(|node| lacks(node, name));
+        let names: Vec<String> = self.requests.keys().filter(|name| of_devices(name)).cloned().collect();
+        self.requests.retain(|name, _| !names.contains(name));
+        names.into_iter().map(|name| format!("{}: devices provide {name}", self.path)).collect()
+    }
+
     pub(super) fn misfit(&self, nodes: &[Node<'_>], allowed: &[bool]) -> Option<Misfit> {
         let allowed =
             || nodes.iter().zip(allowed).filter(|(_, is_allowed)| **is_allowed).map(|(node, _)| node);
