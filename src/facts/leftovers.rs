@@ -31,6 +31,8 @@ pub fn is_unrelated(object: &Value) -> bool {
 pub struct Leftovers {
     sets: BTreeSet<String>,
     baseline: BTreeSet<String>,
+    /// The uids of the objects in the baseline.
+    owners_of_others: BTreeSet<String>,
     creators: BTreeSet<String>,
     uids: BTreeSet<String>,
 }
@@ -49,8 +51,9 @@ impl Leftovers {
         let others: BTreeSet<&str> = before.iter().flat_map(|object| managers(object)).collect();
         let mut operator = operators(history);
         operator.retain(|manager| !others.contains(manager.as_str()));
+        let owners_of_others = before.iter().filter_map(|object| uid(object)).map(str::to_owned).collect();
         let baseline = before.into_iter().map(identity).collect();
-        let mut found = Self { sets, baseline, creators: operator, uids: BTreeSet::new() };
+        let mut found = Self { sets, baseline, owners_of_others, creators: operator, uids: BTreeSet::new() };
         let objects: Vec<&Value> = history.versions().map(|version| version.object).chain(listed).collect();
         // Repeat until nothing new is found, because watches may deliver an owner after its dependents.
         loop {
@@ -64,8 +67,8 @@ impl Leftovers {
         }
     }
 
-    /// Whether an object is a leftover of the PodCliqueSets. It did not exist before the first submit, does
-    /// not exist in every namespace, and one of these is true:
+    /// Whether an object is a leftover of the PodCliqueSets. Neither it nor its owner existed before the first
+    /// submit, it does not exist in every namespace, and one of these is true:
     ///
     /// - its kind is Grove's, or that of a scheduler's gang resources;
     /// - a label or annotation is Grove's, or names Grove's operator or the PodCliqueSet;
@@ -73,7 +76,8 @@ impl Leftovers {
     /// - an object of the PodCliqueSet owns it;
     /// - the field manager that created the PodCliques and PodGangs created it.
     pub fn contains(&self, object: &Value) -> bool {
-        let is_new = !is_unrelated(object) && !self.baseline.contains(&identity(object));
+        let is_of_others = owners(object).any(|uid| self.owners_of_others.contains(uid));
+        let is_new = !is_unrelated(object) && !is_of_others && !self.baseline.contains(&identity(object));
         is_new
             && (is_of_a_gang_api(object)
                 || self.is_labelled(object)
@@ -216,6 +220,9 @@ mod tests {
     #[case::injected(with(object("ConfigMap", "istio-ca-root-cert"), by("pilot-discovery")))]
     #[case::by_a_manager_of_the_baseline(with(object("NetworkPolicy", "deny"), by("manager")))]
     #[case::in_the_baseline(with(object("ConfigMap", "w-mesh"), json!({"uid": "1"})))]
+    #[case::owned_by_the_baseline(
+        json!({"kind": "EndpointSlice", "metadata": {"name": "w-mesh-x", "ownerReferences": [{"uid": "1"}]}})
+    )]
     #[case::another_name(object("ConfigMap", "weather"))]
     #[case::part_of_another(with(object("RoleBinding", "x"), json!({"labels": {"app.kubernetes.io/part-of": "mesh"}})))]
     #[case::owned_by_another(owned(object("Secret", "x"), "ServiceAccount", "builder"))]
