@@ -10,11 +10,12 @@
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
 //! - [`workload`] turns a user's own PodCliqueSets into a case, and [`admission`] validates them at the API
-//!   server before the case, with suggestions of `unknown_fields`. `manifest` reads the user's documents,
-//!   `types` checks their types, and `exported` removes from them what belongs to another cluster.
-//!   `unjudgeable` finds PodCliqueSets that the case cannot judge. [`node_templates`] describes nodes like
-//!   those of the user's cluster. [`feasibility`] decides whether the pods of one PodCliqueSet fit the nodes.
-//!   `joint` decides it for all PodCliqueSets of a manifest, and uses `references` and `domain_selectors`.
+//!   server before the case, with suggestions of `unknown_fields`. `manifest` reads the user's documents.
+//!   `kinds` lists their kinds, `types` checks types of values, and `exported` removes what belongs to another
+//!   cluster. `unjudgeable` finds PodCliqueSets that the case cannot judge. [`node_templates`] describes nodes
+//!   like those of the user's cluster. [`feasibility`] decides whether the pods of one PodCliqueSet fit the
+//!   nodes. `joint` decides it for all PodCliqueSets of a manifest, and uses `references` and
+//!   `domain_selectors`.
 //! - [`near_limit`] compares the decision of [`feasibility`] with what a scheduler does.
 //! - [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders clauses as
 //!   Markdown.
@@ -33,6 +34,7 @@ pub mod feasibility;
 pub mod first_failure;
 pub mod interruption;
 mod joint;
+mod kinds;
 mod manifest;
 pub mod near_limit;
 pub mod node_templates;
