@@ -5,6 +5,7 @@
 mod base_first;
 mod capacity;
 mod course;
+mod discovery;
 mod equal_priority;
 mod fidelity;
 mod kai_admission;
@@ -20,12 +21,14 @@ use super::{Broken, Finding, Ruling, pods};
 
 type Check = fn(&Course<'_>) -> Ruling;
 
-const ALL: [(Invariant, &str, Check); 15] = [
+const ALL: [(Invariant, &str, Check); 17] = [
     (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
     (Invariant::LeavesOtherGates, "GANG-17", release::leaves_other_gates),
     (Invariant::Faithful, "GANG-16", fidelity::is_kept),
     (Invariant::NothingAdded, "GANG-27", fidelity::adds_nothing),
+    (Invariant::HasStableName, "GANG-28", discovery::has_stable_name),
+    (Invariant::HasVariables, "GANG-29", discovery::has_variables),
     (Invariant::NamesItsGang, "GANG-05", release::names_its_gang),
     (Invariant::UniqueIndexes, "GANG-18", |course| pods::indexes_are_unique(course.history)),
     (Invariant::StaysInitialized, "GANG-19", release::stays_initialized),
@@ -53,6 +56,14 @@ pub fn templates_are_kept(history: &History) -> Ruling {
 
 pub fn nothing_is_added(history: &History) -> Ruling {
     fidelity::adds_nothing(&Course::of(history))
+}
+
+pub fn names_are_stable(history: &History) -> Ruling {
+    discovery::has_stable_name(&Course::of(history))
+}
+
+pub fn variables_are_set(history: &History) -> Ruling {
+    discovery::has_variables(&Course::of(history))
 }
 
 pub fn admitted_by_kai(history: &History) -> Ruling {

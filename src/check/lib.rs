@@ -3,7 +3,8 @@
 //! A check depends on no cluster, no clock and no other check. `conformance_facts` has the predicates that
 //! waits also use. A check turns their results into violations:
 //!
-//! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`order`], [`topology_resources`]
+//! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`services`], [`order`],
+//!   [`topology_resources`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
 //! - scheduling: [`binding`], [`placement`], [`preemption`], [`wake_up`], [`refusals`], [`excess_pods`],
 //!   [`coexistence`]
@@ -41,6 +42,7 @@ pub mod pods;
 pub mod preemption;
 pub mod refusals;
 pub mod scaling;
+pub mod services;
 pub mod startup;
 pub mod startup_wait;
 pub mod topology_resources;

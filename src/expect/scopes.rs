@@ -85,14 +85,29 @@ impl SetReplica {
 /// The template of the PodClique `<set>-<index>-<clique>` or `<set>-<index>-<group>-<index>-<clique>`.
 pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option<&'a Value> {
     let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
-    let in_group = |group: &Value| {
+    let clique = group_member(template, set, name).map_or(rest, |member| member.clique);
+    list(&template["cliques"]).iter().find(|found| found["name"] == clique)
+}
+
+/// A PodClique of a scaling group.
+#[derive(Debug, Clone, Copy)]
+pub struct GroupMember<'a, 'n> {
+    /// The group in the template.
+    pub group: &'a Value,
+    /// The index of the group's replica.
+    pub index: &'n str,
+    /// The name of the clique in the template.
+    pub clique: &'n str,
+}
+
+/// The scaling group of the PodClique `<set>-<index>-<group>-<index>-<clique>`.
+pub fn group_member<'a, 'n>(template: &'a Value, set: &str, name: &'n str) -> Option<GroupMember<'a, 'n>> {
+    let rest = name.strip_prefix(set)?.strip_prefix('-')?.split_once('-')?.1;
+    list(&template["podCliqueScalingGroups"]).iter().find_map(|group| {
         let (index, clique) = rest.strip_prefix(text(&group["name"]))?.strip_prefix('-')?.split_once('-')?;
         let is_member = is_index(index) && list(&group["cliqueNames"]).iter().any(|member| member == clique);
-        is_member.then(|| clique.to_owned())
-    };
-    let clique = list(&template["podCliqueScalingGroups"]).iter().find_map(in_group);
-    let clique = clique.as_deref().unwrap_or(rest);
-    list(&template["cliques"]).iter().find(|found| found["name"] == clique)
+        is_member.then_some(GroupMember { group, index, clique })
+    })
 }
 
 /// An object that needs an autoscaler: a clique or scaling group of a replica, with a scale configuration.
@@ -210,6 +225,9 @@ mod tests {
         });
         let found = clique_template(&template, "w", clique).map(|found| text(&found["name"]));
         assert_eq!(found, wanted);
+        let group = group_member(&template, "w", clique).map(|member| (member.index, member.clique));
+        assert_eq!(group.is_some(), clique == "w-2-sg-12-b");
+        assert!(group.is_none_or(|group| group == ("12", "b")));
     }
 
     #[rstest::rstest]

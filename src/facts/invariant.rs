@@ -9,6 +9,10 @@ pub enum Invariant {
     Faithful,
     /// A pod has no fields beyond its template, except documented ones.
     NothingAdded,
+    /// A pod is created with the hostname and subdomain by which others find it.
+    HasStableName,
+    /// Containers are created with Grove's variables.
+    HasVariables,
     NamesItsGang,
     UniqueIndexes,
     StaysInitialized,

@@ -1,14 +1,14 @@
 //! A PodCliqueSet of 2 replicas of one pod is created and scaled as by kubectl, Helm and other tools that
 //! apply manifests. They store the manifest, or what they know about it, in annotations and labels.
 
-use conformance_check::scaling;
+use conformance_check::{scaling, services};
 use conformance_driver::scaling::track;
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("Scaling by an applied manifest keeps existing PodGangs and gang resources unchanged")
-        .clauses(&[GANG_10, GANG_24])
+        .clauses(&[GANG_10, GANG_24, GANG_28])
         .nodes(&[nodes(1)]);
 
 const SET: &str = "applied";
@@ -39,6 +39,10 @@ fn check(history: &History) -> Vec<Finding> {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
             let (followed, _) = history.reached(FOLLOWED)?;
             scaling::others_untouched(history, SET, scaled, followed)
+        }),
+        finding(GANG_28, || {
+            history.reached(FOLLOWED)?;
+            services::select_their_pods(&history.end(), SET)
         }),
     ]
 }

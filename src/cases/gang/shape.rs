@@ -2,7 +2,7 @@
 //! 2 x [decode, prefill], draft) and a scaled PodGang (a second draft). The cliques' order in the template,
 //! in the scaling group and in the alphabet all differ.
 
-use conformance_check::{gangs, invariants, order, pods};
+use conformance_check::{gangs, invariants, order, pods, services};
 
 use crate::prelude::*;
 
@@ -10,7 +10,7 @@ pub(crate) const CASE: Case =
     case!("A PodCliqueSet gets the expected PodGangs, pods and gang resources, in order")
         .clauses(&[
             GANG_01, GANG_02, GANG_03, GANG_04, GANG_05, GANG_06, GANG_07, GANG_08, GANG_14, GANG_15,
-            GANG_16, GANG_18, GANG_19, GANG_20, GANG_21, GANG_22, GANG_23, GANG_27,
+            GANG_16, GANG_18, GANG_19, GANG_20, GANG_21, GANG_22, GANG_23, GANG_27, GANG_28, GANG_29,
         ])
         .nodes(&[nodes(1)]);
 
@@ -50,6 +50,15 @@ fn check(history: &History) -> Vec<Finding> {
         }),
         checked(GANG_27, &|_| {
             invariants::nothing_is_added(history)?;
+            history.reached(SharedMark::Converged).map(drop)
+        }),
+        checked(GANG_28, &|_| {
+            invariants::names_are_stable(history)?;
+            history.reached(SharedMark::Converged)?;
+            services::select_their_pods(&end, SET)
+        }),
+        checked(GANG_29, &|_| {
+            invariants::variables_are_set(history)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
         checked(GANG_18, &|_| {

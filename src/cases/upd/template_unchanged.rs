@@ -1,6 +1,8 @@
 //! 1 node; a PodCliqueSet of a clique of 2 pods and a scaling group of 1 replica, and a control PodCliqueSet
 //! of 1 pod. In the first, everything changes except pod templates. In the control, the template changes.
 
+use conformance_check::services;
+
 use crate::prelude::*;
 
 marks! { UPDATED = "updated"; }
@@ -10,7 +12,7 @@ const CONTROL: &str = "control-changed";
 
 pub(crate) const CASE: Case =
     case!("An update starts only if a template's labels, annotations or pod spec change")
-        .clauses(&[UPD_01, UPD_26])
+        .clauses(&[UPD_01, UPD_26, GANG_28])
         .nodes(&[nodes(1)]);
 
 fn changes() -> [(&'static str, Value); 3] {
@@ -116,6 +118,11 @@ fn check(history: &History) -> Vec<Finding> {
             // Once the control's first update has replaced the pods, the operator has had time for the
             // earlier changes.
             history.reached(UPDATED).map(drop)
+        }),
+        finding(GANG_28, || {
+            updates::are_admitted(history)?;
+            history.reached(UPDATED)?;
+            services::select_their_pods(&history.end(), SET)
         }),
     ]
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::resource_sharing;
 use super::startup_order::Parent;
 use crate::cache::ownership::owner_reference;
+use crate::faults::fault;
 
 pub(crate) fn pod(
     pcs: &PodCliqueSet,
@@ -132,6 +133,7 @@ fn template_pods(pcs: &PodCliqueSet, pcsg: &str, replica: i32) -> i32 {
     let mut groups = template.pod_clique_scaling_groups.iter();
     let group = groups.find(|group| names::scaling_group(&pcs.name_any(), replica, &group.name) == pcsg);
     let members = group.map(|group| group.clique_names.as_slice()).unwrap_or_default();
+    let members = if fault!("group-of-one-clique") { &members[..members.len().min(1)] } else { members };
     template
         .cliques
         .iter()
@@ -144,7 +146,10 @@ fn prepend_environment(container: &mut Map<String, Value>, variables: &[Value]) 
     let names: BTreeSet<_> = variables.iter().map(|variable| variable["name"].as_str()).collect();
     let users = container.get("env").and_then(Value::as_array).cloned().unwrap_or_default();
     let kept = users.into_iter().filter(|variable| !names.contains(&variable["name"].as_str()));
-    let all: Vec<_> = variables.iter().cloned().chain(kept).collect();
+    let mut all: Vec<_> = variables.iter().cloned().chain(kept).collect();
+    if fault!("variables-after-template") {
+        all.rotate_left(variables.len());
+    }
     container.insert("env".to_owned(), Value::Array(all));
 }
 

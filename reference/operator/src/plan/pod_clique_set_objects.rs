@@ -13,17 +13,22 @@ use super::patches;
 use super::pod_clique_object::{CliquePosition, pod_clique};
 use super::pod_gang_names::PodGangNames;
 use crate::cache::ownership::owner_reference;
+use crate::faults::fault;
 
 pub(crate) fn service(pcs: &PodCliqueSet, i: i32) -> Service {
     let pcs_name = pcs.name_any();
     let name = names::headless_service(&pcs_name, i);
     let mut selector = names::managed_labels(&pcs_name);
-    selector.insert(names::LABEL_PCS_REPLICA_INDEX.to_owned(), i.to_string());
+    if !fault!("services-select-all-replicas") {
+        selector.insert(names::LABEL_PCS_REPLICA_INDEX.to_owned(), i.to_string());
+    }
     let config = pcs.spec.template.headless_service_config.clone().unwrap_or_default();
     let spec = ServiceSpec {
         cluster_ip: Some("None".to_owned()),
         selector: Some(selector),
-        publish_not_ready_addresses: Some(config.publish_not_ready_addresses),
+        publish_not_ready_addresses: Some(
+            config.publish_not_ready_addresses && !fault!("unready-addresses-hidden"),
+        ),
         ..ServiceSpec::default()
     };
     let metadata = metadata(pcs, i, name, names::COMPONENT_HEADLESS_SERVICE, BTreeMap::new());

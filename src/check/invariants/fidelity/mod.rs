@@ -147,8 +147,8 @@ fn fields(pod: &Value) -> [&Value; 3] {
     [&pod["spec"], &pod["metadata"]["labels"], &pod["metadata"]["annotations"]]
 }
 
-struct Templates<'a> {
-    by_set: BTreeMap<&'a str, Vec<&'a Value>>,
+pub(super) struct Templates<'a> {
+    pub(super) by_set: BTreeMap<&'a str, Vec<&'a Value>>,
     /// The PodCliqueSets whose first stored template is the submitted one with defaults.
     as_submitted: BTreeSet<&'a str>,
 }
@@ -156,7 +156,7 @@ struct Templates<'a> {
 impl<'a> Templates<'a> {
     /// Starts with the submitted templates. If several PodCliqueSets were submitted with one name, all stored
     /// templates count.
-    fn submitted(history: &'a History) -> Self {
+    pub(super) fn submitted(history: &'a History) -> Self {
         let submitted = &history.header.submitted;
         let times = |set: &str| {
             history.marks(SharedMark::Submitted).filter(|(_, mark)| mark.detail["name"] == set).count()
@@ -170,7 +170,7 @@ impl<'a> Templates<'a> {
         }
     }
 
-    fn store(&mut self, version: &Version<'a>) {
+    pub(super) fn store(&mut self, version: &Version<'a>) {
         if version.kind() != "PodCliqueSet" || version.change == Change::Deleted {
             return;
         }
