@@ -1,5 +1,6 @@
-//! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1).
-//! Whenever the operator has no work left, the statuses must equal a recount of the pods.
+//! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1),
+//! each of a clique of 1 pod and one of 2 pods (minimum 1). Whenever the operator has no work left, the
+//! statuses must equal a recount of the pods.
 
 use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;
@@ -12,6 +13,8 @@ use crate::prelude::*;
 const SET: &str = "recounted";
 const ROUTER: &str = "recounted-0-router";
 const GROUP: &str = "recounted-0-pool";
+const WORKER: &str = "recounted-0-pool-0-worker";
+const HELPER: &str = "recounted-0-pool-1-helper";
 
 const RESTS: usize = 12;
 const RESTS_WITH_UPDATES: usize = 2;
@@ -32,15 +35,25 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
             reason: format!("found {routers:?}"),
         });
     };
+    let helpers = test.pods_of(HELPER);
     test.set_pod_status(first, Containers::Crashing).await?;
-    rest(test, "one of three router pods crashes").await?;
+    for helper in &helpers {
+        test.set_pod_status(helper, Containers::Crashing).await?;
+    }
+    rest(test, "one of three router pods crashes, and the last clique of a group replica").await?;
     test.set_pod_status(second, Containers::Crashing).await?;
-    rest(test, "two of three router pods crash").await?;
+    test.set_first_pod_status(WORKER, Containers::Crashing).await?;
+    rest(test, "two of three router pods crash, and the first clique of the other group replica").await?;
     test.set_pod_status(second, Containers::Creating).await?;
-    rest(test, "one of them is replaced").await?;
+    test.set_first_pod_status(HELPER, Containers::Ready).await?;
+    rest(test, "one router pod starts again, and one pod of the last clique is Ready").await?;
     test.set_pod_status(first, Containers::Ready).await?;
     test.set_pod_status(second, Containers::Ready).await?;
-    rest(test, "all router pods are Ready again").await?;
+    test.set_first_pod_status(WORKER, Containers::Ready).await?;
+    for helper in helpers.iter().skip(1) {
+        test.set_pod_status(helper, Containers::Ready).await?;
+    }
+    rest(test, "all pods are Ready again").await?;
     // The case keeps the two deleted pods terminating, so their replacements do not fit.
     let lost = [second, third];
     for pod in lost {
@@ -56,7 +69,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let replaced =
         Awaited::demanded_by(AON_11, format!("the replacements of pods {second} and {third} bound"));
     test.until(replaced, limits::SCHEDULING, |live| {
-        lost.iter().all(|pod| live.get("Pod", pod).is_none()) && live.bound() == 5
+        lost.iter().all(|pod| live.get("Pod", pod).is_none()) && live.bound() == 9
     })
     .await?;
     rest(test, "the terminating pods are deleted").await?;

@@ -214,8 +214,12 @@ pub fn breach_of_clique(live: &Live, clique: &Clique) -> Vec<String> {
 pub fn breach_of_group(live: &Live, group: &ScalingGroup) -> Vec<String> {
     const KIND: &str = "PodCliqueScalingGroup";
     let Some(found) = live.get(KIND, &group.name) else { return is_missing(KIND, &group.name) };
-    let is_breached = Tally::of(live, group).healthy < group.min;
-    condition_differs(found, (if is_breached { "True" } else { "False" }, None))
+    let wanted = if Tally::of(live, group).healthy < group.min {
+        ("True", Some("InsufficientAvailablePodCliqueScalingGroupReplicas"))
+    } else {
+        ("False", None)
+    };
+    condition_differs(found, wanted)
 }
 
 fn condition_differs(object: &Value, (status, reason): (&str, Option<&str>)) -> Vec<String> {

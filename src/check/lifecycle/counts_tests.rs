@@ -67,7 +67,8 @@ fn a_wrong_breach_condition_is_a_fault(#[case] states: &[&str], #[case] status: 
     assert_eq!(faults(other, "Any").len(), 1);
 }
 
-fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<String>) {
+/// A PodCliqueSet with a scaling group. Each of its replicas has a pod in one of the states.
+fn with_group(states: &[&str], counts: Value, set: Value) -> (Value, Live) {
     let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": "b", "spec": {}}],
         "podCliqueScalingGroups": [{"name": "sg", "replicas": states.len(), "cliqueNames": ["b"]}],
@@ -80,8 +81,32 @@ fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<Stri
     (pcsg["spec"]["replicas"], pcsg["status"]) = (json!(states.len()), counts);
     let mut found = object("PodCliqueSet", "w");
     (found["spec"]["replicas"], found["status"]) = (json!(1), set);
-    let live = live(pods.chain(pclqs).chain([pcsg, found]).collect());
+    (pcs, live(pods.chain(pclqs).chain([pcsg, found]).collect()))
+}
+
+fn grouped(states: &[&str], counts: Value, set: Value) -> (Vec<String>, Vec<String>) {
+    let (pcs, live) = with_group(states, counts, set);
     (of_group(&live, &replicas(&pcs)[0].groups[0]), of_set(&live, &pcs))
+}
+
+#[rstest::rstest]
+#[case::too_few(&["broken", "pending"], "True", "InsufficientAvailablePodCliqueScalingGroupReplicas", true)]
+#[case::without_a_reason(&["broken", "pending"], "True", "InsufficientReadyPods", false)]
+#[case::not_reported(&["broken", "pending"], "False", "Any", false)]
+#[case::enough(&["broken", "ready"], "False", "Any", true)]
+#[case::wrongly_reported(
+    &["broken", "ready"], "True", "InsufficientAvailablePodCliqueScalingGroupReplicas", false
+)]
+fn a_group_with_a_wrong_breach_condition_has_a_fault(
+    #[case] states: &[&str],
+    #[case] status: &str,
+    #[case] reason: &str,
+    #[case] is_right: bool,
+) {
+    let condition = json!({"type": BREACHED, "status": status, "reason": reason});
+    let (pcs, live) = with_group(states, json!({"conditions": [condition]}), Value::Null);
+    let faults = breach_of_group(&live, &replicas(&pcs)[0].groups[0]);
+    assert_eq!(faults.is_empty(), is_right, "{faults:?}");
 }
 
 #[rstest::rstest]
