@@ -32,8 +32,15 @@ const SHAPE: &[Attempt] = &[
         list(&mut template(pcs)["cliques"]).remove(0);
     }),
     refused("a clique renamed", RECREATE, |pcs| clique(pcs, 0)["name"] = "gateway".into()),
+    refused("a clique of a scaling group renamed", RECREATE, |pcs| {
+        clique(pcs, 2)["name"] = "gateway".into();
+        group(pcs, 0)["cliqueNames"] = json!(["leader", "gateway"]);
+    }),
     refused("minAvailable of a clique changed", RECREATE, |pcs| {
         clique(pcs, 0)["spec"]["minAvailable"] = 2.into();
+    }),
+    refused("minAvailable of the last clique changed", RECREATE, |pcs| {
+        clique(pcs, 2)["spec"]["minAvailable"] = 1.into();
     }),
     refused("a clique added to a scaling group", RECREATE, |pcs| {
         list(&mut group(pcs, 0)["cliqueNames"]).push("router".into());
@@ -56,6 +63,9 @@ const SHAPE: &[Attempt] = &[
     }),
     refused("startsAfter added to a clique", RECREATE, |pcs| {
         clique(pcs, 0)["spec"]["startsAfter"] = json!(["leader"]);
+    }),
+    refused("startsAfter added to the last clique", RECREATE, |pcs| {
+        clique(pcs, 2)["spec"]["startsAfter"] = json!(["leader"]);
     }),
 ];
 

@@ -122,6 +122,12 @@ const GROUPS: &[Attempt] = &[
 const WHOLE: &[Attempt] = &[
     refused("names of 46 characters in total", &[], |pcs| pcs["metadata"]["name"] = "s".repeat(35).into()),
     admitted("names of 45 characters in total", |pcs| pcs["metadata"]["name"] = "s".repeat(34).into()),
+    refused("the 36 characters of a group's second clique, and 46 in total", &[], |pcs| {
+        add_member(pcs, &"r".repeat(36))
+    }),
+    admitted("the 35 characters of a group's second clique, and 45 in total", |pcs| {
+        add_member(pcs, &"r".repeat(35))
+    }),
 ];
 
 const LONE: &[Attempt] = &[
@@ -141,11 +147,21 @@ const ORDER: &[Attempt] = &[
         starts_after(pcs, 1, "router");
     }),
     refused("startsAfter the clique itself", &[], |pcs| starts_after(pcs, 1, "worker")),
+    refused("startsAfter an existing clique and an unknown one", &[], |pcs| {
+        starts_after(pcs, 1, "router");
+        clique(pcs, 1)["spec"]["startsAfter"] = json!(["router", "ghost"]);
+    }),
+    refused("startsAfter in a cycle of three cliques", &[], |pcs| {
+        chain_of_three(pcs);
+        starts_after(pcs, 0, "helper");
+    }),
 ];
 
 /// An operator that does not declare StartupOrder may refuse every startup order.
-const VALID_ORDER: &[Attempt] =
-    &[admitted("startsAfter an existing clique", |pcs| starts_after(pcs, 1, "router"))];
+const VALID_ORDER: &[Attempt] = &[
+    admitted("startsAfter an existing clique", |pcs| starts_after(pcs, 1, "router")),
+    admitted("startsAfter in a chain of three cliques", chain_of_three),
+];
 
 const ORDER_CHANGED: &[Attempt] = &[
     refused("update: startsAfter an unknown clique", &[], |pcs| starts_after(pcs, 1, "ghost")),
@@ -170,6 +186,23 @@ fn add_group(pcs: &mut Value, name: &str) {
 fn rename_member(pcs: &mut Value, name: &str) {
     clique(pcs, 1)["name"] = name.into();
     group(pcs, 0)["cliqueNames"] = json!([name]);
+}
+
+/// Moves the first clique into the scaling group, under another name.
+fn add_member(pcs: &mut Value, name: &str) {
+    clique(pcs, 0)["name"] = name.into();
+    group(pcs, 0)["cliqueNames"] = json!(["worker", name]);
+}
+
+fn chain_of_three(pcs: &mut Value) {
+    let mut helper = clique(pcs, 0).clone();
+    helper["name"] = "helper".into();
+    helper["spec"]["roleName"] = "helper".into();
+    if let Some(cliques) = template(pcs)["cliques"].as_array_mut() {
+        cliques.push(helper);
+    }
+    starts_after(pcs, 1, "router");
+    starts_after(pcs, 2, "worker");
 }
 
 fn starts_after(pcs: &mut Value, index: usize, other: &str) {

@@ -1,6 +1,6 @@
 //! No nodes: no pod has to be bound. A clique and a scaling group have an autoscaler configuration, another
 //! clique has none. The case scales the PodCliqueSet to 2 replicas and back to 1. Then it changes the limits
-//! of the clique's autoscaler, and removes the configuration of the group's autoscaler.
+//! of both autoscalers and a metric, and removes the configuration of the group's autoscaler.
 
 use conformance_check::admission::was_refused;
 use conformance_check::lifecycle::autoscalers;
@@ -17,10 +17,12 @@ const SET: &str = "tuned";
 pub(crate) const CASE: Case = case!("Each replica has the configured autoscalers").clauses(&[AUTO_01]);
 
 const CHANGES: &[Attempt] = &[
-    admitted("autoscaler limits changed", |pcs| {
+    admitted("autoscaler limits and a metric changed", |pcs| {
         let config = &mut pcs["spec"]["template"]["cliques"][0]["spec"]["autoScalingConfig"];
         config["minReplicas"] = 3.into();
         config["maxReplicas"] = 9.into();
+        config["metrics"][1]["pods"]["target"]["averageValue"] = 20.into();
+        pcs["spec"]["template"]["podCliqueScalingGroups"][0]["scaleConfig"]["maxReplicas"] = 7.into();
     }),
     admitted("autoscaler of the scaling group removed", |pcs| {
         if let Some(group) = pcs["spec"]["template"]["podCliqueScalingGroups"][0].as_object_mut() {

@@ -87,7 +87,8 @@ mod tests {
 
     fn autoscaler(name: &str, kind: &str, limits: [usize; 2]) -> Value {
         let mut found = owned(object(KIND, name), "PodCliqueSet", SET);
-        found["spec"] = json!({"scaleTargetRef": {"kind": kind, "name": name}, "minReplicas": limits[0],
+        let target = json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name});
+        found["spec"] = json!({"scaleTargetRef": target, "minReplicas": limits[0],
             "maxReplicas": limits[1]});
         found
     }

@@ -36,7 +36,11 @@ pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
 
 fn scales(autoscaler: &Value, scaled: &Scaled) -> bool {
     let target = &autoscaler["spec"]["scaleTargetRef"];
-    target["kind"] == scaled.kind && target["name"] == scaled.name.as_str()
+    is_of_grove(target) && target["kind"] == scaled.kind && target["name"] == scaled.name.as_str()
+}
+
+fn is_of_grove(target: &Value) -> bool {
+    text(&target["apiVersion"]).starts_with("grove.io/")
 }
 
 /// Whether the target has the name of a clique or scaling group of the PodCliqueSet. It need not exist.
@@ -44,7 +48,8 @@ fn scales_part_of(autoscaler: &Value, set: &str) -> bool {
     let target = &autoscaler["spec"]["scaleTargetRef"];
     let rest = text(&target["name"]).strip_prefix(set).and_then(|rest| rest.strip_prefix('-'));
     let index = rest.and_then(|rest| rest.split_once('-')).map(|(index, _)| index);
-    ["PodClique", "PodCliqueScalingGroup"].contains(&text(&target["kind"]))
+    is_of_grove(target)
+        && ["PodClique", "PodCliqueScalingGroup"].contains(&text(&target["kind"]))
         && index.is_some_and(|index| index.parse::<usize>().is_ok())
 }
 
@@ -128,7 +133,8 @@ mod tests {
         let mut found = owned(object(KIND, of), "PodCliqueSet", "w");
         found["metadata"]["ownerReferences"][0]["uid"] = json!("u");
         found["spec"] = json!({
-            "scaleTargetRef": {"kind": kind, "name": of}, "minReplicas": limits[0], "maxReplicas": limits[1],
+            "scaleTargetRef": {"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": of},
+            "minReplicas": limits[0], "maxReplicas": limits[1],
             "metrics": [{"type": "Pods", "pods": {
                 "metric": {"name": "queue"}, "target": {"type": "AverageValue", "averageValue": "10"},
             }}],
@@ -167,6 +173,7 @@ mod tests {
     #[case(0, "/spec/maxReplicas", json!(7))]
     #[case(0, "/spec/scaleTargetRef/name", json!("v-0-a"))]
     #[case(0, "/spec/scaleTargetRef/kind", json!("Deployment"))]
+    #[case(0, "/spec/scaleTargetRef/apiVersion", json!("apps/v1"))]
     #[case(0, "/spec/metrics/0/pods/target/averageValue", json!("11"))]
     #[case(0, "/spec/metrics", json!([]))]
     fn a_wrong_field_is_a_fault(#[case] index: usize, #[case] pointer: &str, #[case] value: Value) {
