@@ -4,6 +4,7 @@
 
 mod base_first;
 mod capacity;
+mod claims;
 mod course;
 mod discovery;
 mod equal_priority;
@@ -21,7 +22,7 @@ use super::{Broken, Finding, Ruling, pods};
 
 type Check = fn(&Course<'_>) -> Ruling;
 
-const ALL: [(Invariant, &str, Check); 17] = [
+const ALL: [(Invariant, &str, Check); 18] = [
     (Invariant::Capacity, "AON-14", capacity::is_kept),
     (Invariant::Gated, "GANG-05", release::gated),
     (Invariant::LeavesOtherGates, "GANG-17", release::leaves_other_gates),
@@ -29,6 +30,7 @@ const ALL: [(Invariant, &str, Check); 17] = [
     (Invariant::NothingAdded, "GANG-27", fidelity::adds_nothing),
     (Invariant::HasStableName, "GANG-28", discovery::has_stable_name),
     (Invariant::HasVariables, "GANG-29", discovery::has_variables),
+    (Invariant::HasItsClaims, "GANG-30", claims::are_added),
     (Invariant::NamesItsGang, "GANG-05", release::names_its_gang),
     (Invariant::UniqueIndexes, "GANG-18", |course| pods::indexes_are_unique(course.history)),
     (Invariant::StaysInitialized, "GANG-19", release::stays_initialized),
@@ -64,6 +66,10 @@ pub fn names_are_stable(history: &History) -> Ruling {
 
 pub fn variables_are_set(history: &History) -> Ruling {
     discovery::has_variables(&Course::of(history))
+}
+
+pub fn claims_are_added(history: &History) -> Ruling {
+    claims::are_added(&Course::of(history))
 }
 
 pub fn admitted_by_kai(history: &History) -> Ruling {

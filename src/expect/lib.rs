@@ -9,6 +9,7 @@
 //! - [`schedulers`]: the objects that each backend should create for a PodGang, with one file per scheduler.
 //! - [`domains`], [`hyper_nodes`]: the topology domains of nodes, and their HyperNodes in Volcano.
 
+pub mod claims;
 pub mod domains;
 mod gangs;
 pub mod hyper_nodes;

@@ -13,6 +13,8 @@ pub enum Invariant {
     HasStableName,
     /// Containers are created with Grove's variables.
     HasVariables,
+    /// A pod is created with the claims that it shares.
+    HasItsClaims,
     NamesItsGang,
     UniqueIndexes,
     StaysInitialized,

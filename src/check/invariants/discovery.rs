@@ -26,9 +26,9 @@ pub(super) fn has_variables(course: &Course<'_>) -> Ruling {
     created_with(course, &WRONG_VARIABLE, wrong_variable)
 }
 
-type Fault = fn(&Place<'_>, Pod<'_>) -> Option<String>;
+pub(super) type Fault = fn(&Place<'_>, Pod<'_>) -> Option<String>;
 
-fn created_with(course: &Course<'_>, code: &Code, fault: Fault) -> Ruling {
+pub(super) fn created_with(course: &Course<'_>, code: &Code, fault: Fault) -> Ruling {
     none(wrong(course, fault).into_iter().map(|(version, fault)| {
         let message = format!("Pod {} was created with {fault}", version.name());
         violation(code.clone(), message).shown_by("created", version)
@@ -36,11 +36,11 @@ fn created_with(course: &Course<'_>, code: &Code, fault: Fault) -> Ruling {
 }
 
 /// A PodClique of a PodCliqueSet, with the templates that were in force.
-struct Place<'a> {
-    set: &'a str,
+pub(super) struct Place<'a> {
+    pub(super) set: &'a str,
     replica: u64,
-    pod_clique: &'a str,
-    templates: &'a [&'a Value],
+    pub(super) pod_clique: &'a str,
+    pub(super) templates: &'a [&'a Value],
     member: Option<GroupMember<'a, 'a>>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Place<'a> {
         is_whole.then_some(place)
     }
 
-    fn pod_specs(&self) -> impl Iterator<Item = &'a Value> {
+    pub(super) fn pod_specs(&self) -> impl Iterator<Item = &'a Value> {
         let (set, pod_clique) = (self.set, self.pod_clique);
         let templates = self.templates.iter().copied();
         templates
@@ -99,7 +99,7 @@ fn pods_of(template: &Value, group: &Value) -> usize {
     members.map(|clique| count(&clique["spec"]["replicas"]).unwrap_or(1).max(1)).sum()
 }
 
-fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     let all = ["initContainers", "containers"].into_iter().flat_map(move |field| list(&spec[field]));
     all.filter(|container| container["name"].is_string())
 }

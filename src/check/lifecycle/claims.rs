@@ -1,21 +1,45 @@
-//! Checks of the ResourceClaims that the pods of a terminated scope share (TERM-20).
+//! Checks of the ResourceClaims that pods share (GANG-30), also those of a terminated scope (TERM-20).
 
 use std::collections::BTreeSet;
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
+use conformance_expect::claims::{SharedClaim, of_set};
 use conformance_expect::scopes::Scope;
 use conformance_facts::generations::{only_generation, terminations};
-use conformance_facts::health::is_bound;
-use conformance_history::{Change, History, Live, Pod, Version, list, text};
+use conformance_facts::health::{has_fields, is_bound};
+use conformance_history::{Change, History, Live, Pod, Version, is_owned_by, list, text};
 use serde_json::Value;
 
 use crate::{Shown, ensure, none, violation};
 
+const CLAIM_DIFFERS: Code = Code::new("claim-missing-or-different");
 const NONE_SHARED: Code = Code::new("no-claim-shared");
 const NOT_FREED: Code = Code::new("claim-not-freed");
 const BOUND_AWAY: Code = Code::new("bound-away-from-claim");
 const BOUND_TO_LOST_NODE: Code = Code::new("tied-to-former-devices");
+
+/// Requires that the claims of a PodCliqueSet exist, each with its owner and the spec of its template.
+pub fn as_shared(live: &Live, pcs: &Value) -> Ruling {
+    let templates = list(&pcs["spec"]["template"]["resourceClaimTemplates"]);
+    none(of_set(pcs).into_iter().filter_map(|claim| {
+        let named = |template: &&Value| template["name"] == claim.template.as_str();
+        let spec = templates.iter().find(named).map(|template| &template["templateSpec"]["spec"]);
+        let fault = fault(live, &claim, spec.unwrap_or(&Value::Null))?;
+        Some(violation(CLAIM_DIFFERS, format!("ResourceClaim {} {fault}", claim.name)))
+    }))
+}
+
+fn fault(live: &Live, claim: &SharedClaim, spec: &Value) -> Option<String> {
+    let Some(found) = live.get("ResourceClaim", &claim.name) else {
+        return Some("does not exist".to_owned());
+    };
+    let (kind, owner) = (claim.owner.0, claim.owner.1.as_str());
+    if !live.get(kind, owner).is_some_and(|owner| is_owned_by(found, owner)) {
+        return Some(format!("is not owned by {kind} {owner}"));
+    }
+    (!has_fields(&found["spec"], spec)).then(|| format!("differs from its template {}", claim.template))
+}
 
 /// Requires that the pods of a generation share a claim. A generation without pods passes.
 pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling {
@@ -120,7 +144,7 @@ fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use conformance_facts::testing::{claim, pod, scope, terminating_pod};
-    use conformance_history::testing::Story;
+    use conformance_history::testing::{Story, object, owned};
     use serde_json::json;
 
     use super::*;
@@ -181,6 +205,36 @@ mod tests {
             message(are_on_the_nodes_of_their_claims(&again.end(), &scope(), &["n"]))
                 .contains("lost Node n again")
         );
+    }
+
+    #[rstest::rstest]
+    #[case::as_shared("/metadata/name", json!("w-0-a-0-device"), None)]
+    #[case::missing("/metadata/name", json!("w-0-a-device"), Some("does not exist"))]
+    #[case::unowned("/metadata/ownerReferences", Value::Null, Some("is not owned by PodClique w-0-a"))]
+    #[case::other_device(
+        "/spec/devices/requests/0/exactly/deviceClassName", json!("other"), Some("differs from its template device")
+    )]
+    fn a_claim_that_differs_from_its_template_is_a_violation(
+        #[case] at: &str,
+        #[case] value: Value,
+        #[case] wanted: Option<&str>,
+    ) {
+        let request = json!({"name": "device", "exactly": {"deviceClassName": "gpu"}});
+        let spec = json!({"devices": {"requests": [request]}});
+        let pcs = json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+            "resourceClaimTemplates": [{"name": "device", "templateSpec": {"spec": spec}}],
+            "cliques": [{"name": "a", "resourceSharing": [{"name": "device", "scope": "PerReplica"}]}],
+        }}});
+        let mut found = owned(object("ResourceClaim", "w-0-a-0-device"), "PodClique", "w-0-a");
+        found["spec"] = spec;
+        found["spec"]["devices"]["requests"][0]["exactly"]["count"] = json!(1);
+        *found.pointer_mut(at).unwrap() = value;
+        let live = Story::flat().added(object("PodClique", "w-0-a")).added(found).end().end();
+        let message = |fault: &str| format!("ResourceClaim w-0-a-0-device {fault}");
+        match wanted {
+            None => assert_eq!(as_shared(&live, &pcs), Ok(())),
+            Some(fault) => assert_eq!(crate::message(as_shared(&live, &pcs)), message(fault)),
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use grove_api::{
 use kube::ResourceExt;
 
 use super::pod_clique_object::{position_of, template_of};
+use crate::faults::fault;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedClaim<'a> {
@@ -34,7 +35,7 @@ impl Entry<'_> {
     fn selects(&self, child: &[&str]) -> bool {
         self.filter.is_none_or(|names| {
             let mut names = names.into_iter().flatten();
-            names.any(|name| child.contains(&name.as_str()))
+            names.any(|name| child.contains(&name.as_str())) || fault!("claim-filters-ignored")
         })
     }
 }
