@@ -4,7 +4,7 @@
 //! waits also use. A check turns their results into violations:
 //!
 //! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`services`], [`order`],
-//!   [`topology_resources`]
+//!   [`topology_resources`], [`topology_condition`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
 //! - scheduling: [`binding`], [`placement`], [`preemption`], [`wake_up`], [`refusals`], [`excess_pods`],
 //!   [`coexistence`]
@@ -45,6 +45,7 @@ pub mod scaling;
 pub mod services;
 pub mod startup;
 pub mod startup_wait;
+pub mod topology_condition;
 pub mod topology_resources;
 pub mod wake_up;
 

@@ -1,8 +1,10 @@
-//! PodCliqueSet `held` has 2 pods in one rack of a topology that only this case uses. The case deletes the
-//! topology. Volcano has only one topology, which all cases share, so the case about a closed queue replaces
-//! this case there. If the target does not declare required topology levels, this case deletes no topology.
+//! PodCliqueSet `held` has 2 pods in one rack of a topology that only this case uses. The case removes the
+//! level of racks from the topology, and then deletes the topology. Volcano has only one topology, which all
+//! cases share, so the case about a closed queue replaces this case there. If the target does not declare
+//! required topology levels, this case deletes no topology.
 
 use conformance_check::admission;
+use conformance_check::topology_condition::{self, Topology};
 use conformance_driver::admission_attempts::template;
 use conformance_driver::test_cluster::binding;
 use conformance_facts::topology::BINDING;
@@ -11,9 +13,18 @@ use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("Metadata edits and deletion are admitted after the workload's topology is deleted")
-        .clauses(&[ADM_08, ADM_16])
+        .clauses(&[ADM_08, ADM_16, TOPO_20])
         .nodes(&[nodes(1).rack("r")])
         .with(&[Property::SeveralTopologies]);
+
+marks! {
+    WITH_LEVELS = "topology with all levels reported";
+    WITHOUT_LEVEL = "missing level reported";
+    DELETED = "deleted topology reported";
+}
+
+const REPORTS: [(MarkName, Topology); 3] =
+    [(WITH_LEVELS, Topology::HasLevels), (WITHOUT_LEVEL, Topology::LacksLevel), (DELETED, Topology::Deleted)];
 
 const KNOWN: &[Attempt] = &[admitted("a PodCliqueSet in the existing topology", |_| {})];
 
@@ -68,9 +79,22 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     template(&mut held)["topologyConstraint"]["topologyName"] = topology.clone().into();
     test.retry_creates_until(&held, KNOWN, limits::REACTION).await?;
     submit_two(test, held.clone()).await?;
+    until_reported(test, REPORTS[0]).await?;
+    let without_racks = binding(&topology, &[("block", names::BLOCK)])["spec"].clone();
+    test.patch(BINDING, &topology, json!({"spec": without_racks})).await?;
+    until_reported(test, REPORTS[1]).await?;
     test.delete(BINDING, &topology).await?;
     test.retry_creates_until(&held, NEW, limits::REACTION).await?;
+    until_reported(test, REPORTS[2]).await?;
     edit_and_delete(test, "held").await
+}
+
+async fn until_reported(test: &TestContext, (mark, topology): (MarkName, Topology)) -> Result<(), Stop> {
+    let reported = Awaited::demanded_by(TOPO_20, format!("the state of the topology reported: {topology:?}"));
+    test.until(reported, REACTION, |live| topology_condition::reports(live, "held", topology).is_ok())
+        .await?;
+    test.mark(mark, Value::Null);
+    Ok(())
 }
 
 pub(super) async fn submit_two(test: &mut TestContext, pcs: Value) -> Result<(), Stop> {
@@ -115,6 +139,12 @@ fn check(history: &History) -> Vec<Finding> {
             topology_is_deleted()?;
             edits_never_blocked(history)
         }),
+        finding(TOPO_20, || {
+            REPORTS.into_iter().try_for_each(|(mark, topology)| {
+                let reported = |place| topology_condition::reports(&history.before(place), "held", topology);
+                history.at(mark, reported)
+            })
+        }),
     ]
 }
 
@@ -144,7 +174,7 @@ mod tests {
         let deleted = sets.into_iter().filter(|set| set["metadata"]["name"] != left);
         let story = deleted.fold(existing, |story, set| story.deleted(set));
         let asked = [NEW, EDITS, HOLD, &[BACKGROUND], RELEASE, &[FOREGROUND]].concat();
-        let found = check(&answered(story, &asked, overrides).end()).into_iter();
+        let found = check(&answered(story, &asked, overrides).end()).into_iter().take(2);
         found.map(|finding| finding.ruling).collect::<Vec<_>>().try_into().unwrap()
     }
 

@@ -2,10 +2,14 @@
 //! surplus pods, each x 8 GPUs, fits in c or in d. If its pods are spread, they use 4 nodes, more than any
 //! rack has.
 
+use conformance_check::topology_condition::{self, Topology};
+
 use crate::prelude::*;
 
+marks! { REPORTED = "topology reported"; }
+
 pub(crate) const CASE: Case = case!("All pods of a gang that requires one rack share it, surplus included")
-    .clauses(&[TOPO_01, KUBE_11])
+    .clauses(&[TOPO_01, KUBE_11, TOPO_20])
     .nodes(&[
         nodes(1).gpus(8).rack("a"),
         nodes(1).gpus(8).rack("b"),
@@ -15,12 +19,26 @@ pub(crate) const CASE: Case = case!("All pods of a gang that requires one rack s
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit("racked").await?;
-    test.until_bound(4).await
+    test.until_bound(4).await?;
+    let reported = Awaited::demanded_by(TOPO_20, "the PodCliqueSet reports that its topology has all levels");
+    test.until(reported, REACTION, |live| {
+        topology_condition::reports(live, "racked", Topology::HasLevels).is_ok()
+    })
+    .await?;
+    test.mark(REPORTED, Value::Null);
+    Ok(())
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(TOPO_01, || {
-        let placed = placement::gang_in_one_domain(history, &history.base("racked")?.name, RACK);
-        all([placed, binding::all(&history.end(), &history.gangs("racked")?)])
-    })]
+    vec![
+        finding(TOPO_01, || {
+            let placed = placement::gang_in_one_domain(history, &history.base("racked")?.name, RACK);
+            all([placed, binding::all(&history.end(), &history.gangs("racked")?)])
+        }),
+        finding(TOPO_20, || {
+            history.at(REPORTED, |place| {
+                topology_condition::reports(&history.before(place), "racked", Topology::HasLevels)
+            })
+        }),
+    ]
 }

@@ -270,7 +270,7 @@ fn topology_condition(
         return update(None, "ClusterTopologyNotFound", message);
     };
     let unknown = unknown_domains(template, levels);
-    match unknown.is_empty() {
+    match unknown.is_empty() || fault!("missing-levels-unreported") {
         true => update(Some(false), available, "All topology levels are available".to_owned()),
         false => {
             let message = format!("Unavailable topology domains: [{}]", unknown.join(" "));
