@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::faults::fault;
+
 /// A negative duration becomes zero.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
     let (negative, unsigned) = match text.strip_prefix('-') {
@@ -30,6 +32,9 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
                 _ => return None,
             };
         rest = tail;
+        if fault!("first-unit-only") {
+            break;
+        }
     }
     let duration = if negative { Duration::ZERO } else { Duration::try_from_secs_f64(seconds).ok()? };
     (!unsigned.is_empty()).then_some(duration)
