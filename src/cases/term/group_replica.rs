@@ -1,7 +1,8 @@
-//! 1 node x 8 GPUs and 1 node without GPUs; a clique of one pod x 8 GPUs, and a scaling group of 2 replicas
-//! of 2 pods without GPUs (minimum 1). Finally, the node x 8 GPUs is cordoned, so there is room for the
-//! scaled PodGang but not for the base PodGang. The termination delay of 9 s is longer than the time for which
-//! the base PodGang stays partially bound, because some backends terminate such a gang too (TERM-17).
+//! 1 node x 8 GPUs and 1 node without GPUs; a clique of one pod x 8 GPUs, and a scaling group of 3 replicas
+//! of 2 pods without GPUs (minimum 2). Two replicas are breached one after the other, and then two at once.
+//! Before that, the node x 8 GPUs is cordoned, so there is room for the scaled PodGang but not for the base
+//! PodGang. The termination delay of 9 s is longer than the time for which the base PodGang stays partially
+//! bound, because some backends terminate such a gang too (TERM-17).
 
 use conformance_expect::scopes::{Scope, SetReplica};
 use conformance_facts::generations;
@@ -13,7 +14,8 @@ marks! { HANDLED = "every breach handled"; }
 
 const SET: &str = "breached-group";
 const LEADER: &str = "breached-group-0-leader";
-const WORKERS: [&str; 2] = ["breached-group-0-pool-0-worker", "breached-group-0-pool-1-worker"];
+const WORKERS: [&str; 3] =
+    ["breached-group-0-pool-0-worker", "breached-group-0-pool-1-worker", "breached-group-0-pool-2-worker"];
 
 pub(crate) const CASE: Case =
     case!("A scaling group replica is terminated alone unless too few other replicas remain")
@@ -24,20 +26,20 @@ pub(crate) const CASE: Case =
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.until_started(SET).await?;
-    for worker in [WORKERS[1], WORKERS[0]] {
+    for worker in [WORKERS[2], WORKERS[0]] {
         let old = test.pods_of(worker);
         test.set_first_pod_status(worker, Containers::Crashing).await?;
         test.until_recreated(worker, TERM_04, &[worker], &old, true).await?;
         test.until_converged(SET).await?;
     }
-    let all = [LEADER, WORKERS[0], WORKERS[1]];
+    let all = [LEADER, WORKERS[0], WORKERS[1], WORKERS[2]];
     let old: Vec<_> = all.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let room = test.look(|live| {
         let of_leader = live.pods().find(|pod| pod.pod_clique() == Some(LEADER));
         of_leader.and_then(|pod| pod.node().map(str::to_owned)).unwrap_or_default()
     });
     test.cordon(&room, true).await?;
-    for worker in WORKERS {
+    for worker in [WORKERS[1], WORKERS[2]] {
         test.set_first_pod_status(worker, Containers::Crashing).await?;
     }
     test.until_recreated("replica 0 of PodCliqueSet breached-group", TERM_04, &all, &old, false).await?;
@@ -64,7 +66,7 @@ fn pool(index: usize) -> Scope {
 }
 
 fn each_once(history: &History, replica: &SetReplica) -> Ruling {
-    for scope in [pool(1), pool(0), replica.scope()] {
+    for scope in [pool(2), pool(0), replica.scope()] {
         termination::recreated(history, replica, &scope)?;
         termination::times(history, replica, &scope, 1)?;
     }

@@ -244,6 +244,8 @@ impl Replica {
         let group = |group: &Group| GroupBreachTimes {
             min: if fault!("group-breach-terminates-replica") {
                 group.replicas.len()
+            } else if fault!("one-group-replica-is-enough") {
+                1
             } else {
                 usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0)
             },
