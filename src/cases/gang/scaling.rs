@@ -4,13 +4,14 @@
 //! The case waits for an idle operator before the first round only. Late writes of the first round concern
 //! the objects that the second round scales, so they do not count as violations in the second round.
 
-use conformance_check::scaling;
+use conformance_check::{pods, scaling};
+use conformance_expect::scaling::gangs;
 
 use crate::prelude::*;
 
 pub(crate) const CASE: Case =
     case!("Scaling a clique, scaling group or PodCliqueSet changes only the objects concerned")
-        .clauses(&[GANG_10, GANG_24])
+        .clauses(&[GANG_10, GANG_24, GANG_05])
         .nodes(&[nodes(1)]);
 
 const SET: &str = "scaled";
@@ -95,6 +96,15 @@ fn check(history: &History) -> Vec<Finding> {
         finding(GANG_10, || in_each_round(history, |_, end| scaling::all_followed(history, &SETS, end))),
         finding(GANG_24, || {
             in_each_round(history, |start, end| scaling::untouched_by_all(history, &SETS, start, end))
+        }),
+        finding(GANG_05, || {
+            history.at(FOLLOWED, |grown| {
+                let mut all = Vec::new();
+                for set in SETS {
+                    all.extend(gangs(history, history.submitted(set)?, grown));
+                }
+                pods::created_as_specified(&history.upto(grown), SET, &all)
+            })
         }),
     ]
 }
