@@ -15,7 +15,9 @@ const CLIQUE: &str = "rolling-0-front";
 
 pub(crate) const CASE: Case =
     case!("An update replaces every pod in single steps and reports its progress correctly")
-        .clauses(&[UPD_02, UPD_03, UPD_04, UPD_07, UPD_08, UPD_18, UPD_27, UPD_28, UPD_29, UPD_30, UPD_31])
+        .clauses(&[
+            UPD_02, UPD_03, UPD_04, UPD_07, UPD_08, UPD_18, UPD_27, UPD_28, UPD_29, UPD_30, UPD_31, UPD_38,
+        ])
         .nodes(&[nodes(2).gpus(8)])
         .needs(&[Need::SimulatedNodes]);
 
@@ -35,6 +37,9 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_updated(SET, UPD_02).await?;
         let named = Awaited::demanded_by(UPD_31, "PodGangs that reference exactly the existing pods");
         test.until(named, limits::REACTION, |live| reference_mismatch(live, SET).is_none()).await?;
+        let pcs = test.manifest(SET)?;
+        let reported = Awaited::demanded_by(UPD_38, "statuses that report everything as updated");
+        test.until(reported, REACTION, |live| updates::end_is_reported(live, &pcs).is_ok()).await?;
         test.caught_up().await?;
         test.mark(UPDATED, Value::Null);
     }
@@ -59,6 +64,12 @@ fn check(history: &History) -> Vec<Finding> {
         finding(UPD_31, || {
             at_any_time(history, UPDATED, || updates::references_follow_the_pods(history, SET))?;
             updates::references_match_pods(&history.end(), SET)
+        }),
+        finding(UPD_38, || {
+            updates::are_admitted(history)?;
+            history.at(UPDATED, |updated| {
+                updates::end_is_reported(&history.before(updated), history.submitted(SET)?)
+            })
         }),
     ]
 }

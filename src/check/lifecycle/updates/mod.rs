@@ -8,6 +8,7 @@ mod gangs;
 mod progress;
 mod replicas;
 mod steps;
+mod totals;
 
 pub use self::creations::{
     all_of_revision, created_pods_are_new, created_pods_are_new_or_restored, no_excess_pods_created,
@@ -28,6 +29,7 @@ pub use self::replicas::{
     lowest_is_updated_first, one_replica_at_a_time, status_names_the_replica, unavailable_are_updated_first,
 };
 pub use self::steps::{minimum_stays, parents_stay_ready, steps_do_not_overlap, stopped_after_first_step};
+pub use self::totals::end_is_reported;
 
 #[cfg(test)]
 mod fixture;
