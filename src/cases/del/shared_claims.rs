@@ -1,36 +1,63 @@
 //! 1 node with 8 devices. The pods of a clique, and of a scaling group with a scaled PodGang, share claims of
-//! one device each. The PodCliqueSet defines 2 of these claims, the clique 2 and the group 3.
+//! one device each. The PodCliqueSet defines 2 of these claims, the clique 2 and the group 3. The group is
+//! scaled in from 2 replicas to 1, and then the PodCliqueSet is deleted.
 
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;
 
 use crate::prelude::*;
 
-pub(crate) const CASE: Case = case!("Deleting a running PodCliqueSet deletes the claims that its pods share")
-    .clauses(&[DEL_01])
-    .with_feature(Feature::Claims)
-    .needs(&[Need::Devices])
-    .nodes(&[nodes(1)]);
+marks! { SCALED_IN = "claims of the removed replica deleted"; }
+
+pub(crate) const CASE: Case =
+    case!("Scaling in and deleting a running PodCliqueSet deletes the claims that its pods share")
+        .clauses(&[DEL_01, DEL_14])
+        .with_feature(Feature::Claims)
+        .needs(&[Need::Devices])
+        .nodes(&[nodes(1)]);
 
 const SET: &str = "sharing";
+const GROUP: &str = "sharing-0-model";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.publish_devices(8).await?;
     test.take_baseline().await?;
     test.submit(SET).await?;
     let started = test.try_until_converged(SET).await?;
+    if started.is_ok() && test.target.declares(Feature::Claims) {
+        test.scale("PodCliqueScalingGroup", GROUP, 1).await?;
+        let (former, scaled) = (test.manifest(SET)?, scaled_in(test.manifest(SET)?));
+        let removed = Awaited::demanded_by(DEL_14, "the claims of the removed replica deleted");
+        test.until(removed, REACTION, |live| claims::scaled_in(live, &former, &scaled).is_ok()).await?;
+        test.mark(SCALED_IN, Value::Null);
+    }
     test.delete("PodCliqueSet", SET).await?;
     test.until_nothing_left().await?;
     started
 }
 
+fn scaled_in(mut pcs: Value) -> Value {
+    pcs["spec"]["template"]["podCliqueScalingGroups"][0]["replicas"] = 1.into();
+    pcs
+}
+
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(DEL_01, || {
-        let (deleted, _) = history.reached(SharedMark::Deleted)?;
-        let before = history.upto(deleted);
-        for replica in replicas(history.submitted(SET)?) {
-            precondition(TERM_20, claims::are_shared(&before, &replica.scope(), 0))?;
-        }
-        cleanup::nothing_left(history)
-    })]
+    vec![
+        finding(DEL_01, || {
+            let (deleted, _) = history.reached(SharedMark::Deleted)?;
+            let scaled = history.marks(SharedMark::Scaled).next();
+            let before = history.upto(scaled.map_or(deleted, |(scaled, _)| scaled));
+            for replica in replicas(history.submitted(SET)?) {
+                precondition(TERM_20, claims::are_shared(&before, &replica.scope(), 0))?;
+            }
+            cleanup::nothing_left(history)
+        }),
+        finding(DEL_14, || {
+            let former = history.submitted(SET)?;
+            history.reached(SharedMark::Scaled)?;
+            history.at(SCALED_IN, |place| {
+                claims::scaled_in(&history.before(place), former, &scaled_in(former.clone()))
+            })
+        }),
+    ]
 }

@@ -1,4 +1,5 @@
-//! Checks of the ResourceClaims that pods share (GANG-30), also those of a terminated scope (TERM-20).
+//! Checks of the ResourceClaims that pods share (GANG-30), also those of a terminated scope (TERM-20) and of
+//! replicas that are scaled in (DEL-14).
 
 use std::collections::BTreeSet;
 
@@ -8,12 +9,13 @@ use conformance_expect::claims::{SharedClaim, of_set};
 use conformance_expect::scopes::Scope;
 use conformance_facts::generations::{only_generation, terminations};
 use conformance_facts::health::{has_fields, is_bound};
-use conformance_history::{Change, History, Live, Pod, Version, is_owned_by, list, text};
+use conformance_history::{Change, History, Live, Pod, Version, is_owned_by, list, name, text};
 use serde_json::Value;
 
 use crate::{Shown, ensure, none, violation};
 
 const CLAIM_DIFFERS: Code = Code::new("claim-missing-or-different");
+const CLAIM_LEFT: Code = Code::new("claim-left-behind");
 const NONE_SHARED: Code = Code::new("no-claim-shared");
 const NOT_FREED: Code = Code::new("claim-not-freed");
 const BOUND_AWAY: Code = Code::new("bound-away-from-claim");
@@ -28,6 +30,18 @@ pub fn as_shared(live: &Live, pcs: &Value) -> Ruling {
         let fault = fault(live, &claim, spec.unwrap_or(&Value::Null))?;
         Some(violation(CLAIM_DIFFERS, format!("ResourceClaim {} {fault}", claim.name)))
     }))
+}
+
+/// Requires that the claims of `former` are deleted, except those of the scaled-in PodCliqueSet (DEL-14).
+pub fn scaled_in(live: &Live, former: &Value, scaled: &Value) -> Ruling {
+    let kept = of_set(scaled);
+    let removed = of_set(former).into_iter().filter(|claim| !kept.contains(claim));
+    let left = removed.filter_map(|claim| live.get("ResourceClaim", &claim.name));
+    none(left.map(|found| {
+        let message = format!("ResourceClaim {} still exists after a scale-in", name(found));
+        violation(CLAIM_LEFT, message).shown_by_object("still exists", found)
+    }))?;
+    as_shared(live, scaled)
 }
 
 fn fault(live: &Live, claim: &SharedClaim, spec: &Value) -> Option<String> {
@@ -234,6 +248,37 @@ mod tests {
         match wanted {
             None => assert_eq!(as_shared(&live, &pcs), Ok(())),
             Some(fault) => assert_eq!(crate::message(as_shared(&live, &pcs)), message(fault)),
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::removed(&["w-0-sg-0-device", "w-0-sg-all-device"], None)]
+    #[case::left(
+        &["w-0-sg-0-device", "w-0-sg-1-device", "w-0-sg-all-device"],
+        Some("ResourceClaim w-0-sg-1-device still exists after a scale-in")
+    )]
+    #[case::another_removed(&["w-0-sg-0-device"], Some("ResourceClaim w-0-sg-all-device does not exist"))]
+    fn a_scale_in_removes_the_claims_of_the_removed_replicas(
+        #[case] existing: &[&str],
+        #[case] wanted: Option<&str>,
+    ) {
+        let set = |replicas: usize| {
+            let sharing =
+                ["PerReplica", "AllReplicas"].map(|scope| json!({"name": "device", "scope": scope}));
+            let group =
+                json!({"name": "sg", "replicas": replicas, "cliqueNames": ["b"], "resourceSharing": sharing});
+            json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
+                "cliques": [{"name": "b"}], "podCliqueScalingGroups": [group],
+            }}})
+        };
+        let claims = existing
+            .iter()
+            .map(|claim| owned(object("ResourceClaim", claim), "PodCliqueScalingGroup", "w-0-sg"));
+        let story = Story::flat().added(object("PodCliqueScalingGroup", "w-0-sg")).all_added(claims);
+        let ruling = scaled_in(&story.end().end(), &set(2), &set(1));
+        match wanted {
+            None => assert_eq!(ruling, Ok(())),
+            Some(message) => assert_eq!(crate::message(ruling), message),
         }
     }
 
