@@ -1,4 +1,4 @@
-use conformance_contract::ruling::Ruling;
+use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
 use conformance_history::{Live, condition, text};
 
@@ -29,8 +29,10 @@ impl Topology {
 
 /// Requires that the condition of a PodCliqueSet reports the state of its topology (TOPO-20).
 pub fn reports(live: &Live, set: &str, topology: Topology) -> Ruling {
-    let pcs = live.get("PodCliqueSet", set);
-    let found = pcs.and_then(|pcs| condition(pcs, TYPE));
+    let Some(pcs) = live.get("PodCliqueSet", set) else {
+        return Err(Broken::NotReached(format!("PodCliqueSet {set} does not exist")));
+    };
+    let found = condition(pcs, TYPE);
     let (status, reason) =
         found.map_or(("absent", ""), |found| (text(&found["status"]), text(&found["reason"])));
     let (statuses, wanted) = topology.documented();
@@ -39,8 +41,7 @@ pub fn reports(live: &Live, set: &str, topology: Topology) -> Ruling {
             "PodCliqueSet {set}: {TYPE} is {status}/{reason}, want {}/{wanted}",
             statuses.join(" or ")
         );
-        let found = violation(WRONG_CONDITION, message);
-        pcs.into_iter().fold(found, |found, pcs| found.shown_by_object("its status", pcs))
+        violation(WRONG_CONDITION, message).shown_by_object("its status", pcs)
     }))
 }
 
@@ -82,5 +83,7 @@ mod tests {
         let live = Story::flat().added(object("PodCliqueSet", "w")).end().end();
         let missing = message(reports(&live, "w", Topology::HasLevels));
         assert!(missing.contains("TopologyLevelsUnavailable is absent"), "{missing}");
+        let early = reports(&Live::default(), "w", Topology::HasLevels);
+        assert!(matches!(early, Err(Broken::NotReached(_))), "{early:?}");
     }
 }

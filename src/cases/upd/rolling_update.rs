@@ -68,6 +68,7 @@ fn check(history: &History) -> Vec<Finding> {
         finding(UPD_38, || {
             updates::are_admitted(history)?;
             history.at(UPDATED, |updated| {
+                precondition(UPD_02, updates::ended(&history.upto(updated), SET))?;
                 updates::end_is_reported(&history.before(updated), history.submitted(SET)?)
             })
         }),
