@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use conformance_check::lifecycle::{autoscalers, updates};
-use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, violation};
+use conformance_check::{binding, cleanup, ensure, gang_resources, gangs, placement, services, violation};
 use conformance_contract::names::RACK;
 use conformance_contract::ruling::{Broken, Finding, Ruling, finding};
 use conformance_contract::target::Target;
@@ -56,6 +56,7 @@ pub(crate) fn clauses(workload: &GeneratedWorkload) -> Vec<&'static str> {
         ("GANG-20", true),
         ("GANG-08", true),
         ("GANG-23", true),
+        ("GANG-28", true),
         ("GANG-10", is_scaled),
         ("GANG-24", any(|operation| matches!(operation, Operation::Scale { .. }))),
         (
@@ -179,6 +180,7 @@ impl Checks<'_> {
                 gang_resources::match_pod_gangs(history, live, all)
             }),
             "GANG-23" => self.at_each_convergence(|_, live, _| gang_resources::have_owners(live)),
+            "GANG-28" => self.before_deletion(|_, live, _| services::select_their_pods(live, self.pcs)),
             "GANG-10" => self.after_each(SharedMark::Scaled, |scaled, _, until| {
                 // If an operation scales twice, only the second scaling is checked.
                 let mut others = history.marks(SharedMark::Scaled);

@@ -46,6 +46,20 @@ fn an_edit_of_a_gang_resource_is_reverted(#[case] after: &str, #[case] wanted: &
 }
 
 #[test]
+fn each_replica_needs_a_service_until_the_deletion() {
+    let mut set = one_clique("w", 2);
+    set["spec"]["replicas"] = 1.into();
+    let ruling = |story: Story| {
+        let history = story.added(set.clone()).mark(SharedMark::OperatorIdle, Value::Null).end();
+        Checks { history: &history, pcs: "w" }.ruling("GANG-28")
+    };
+    let story = || Story::flat().submitted(set.clone());
+    assert_eq!(codes(ruling(story())), ["service-missing"]);
+    let deleted = json!({"kind": "PodCliqueSet", "name": "w"});
+    assert_eq!(ruling(story().mark(SharedMark::Deleted, deleted)), Ok(()));
+}
+
+#[test]
 fn only_the_second_of_two_scalings_in_one_operation_counts() {
     let operation = Operation::RestartOperator.at(Moment::AtZero);
     let operation = json!({"operation": serde_json::to_value(&operation).unwrap()});
