@@ -242,12 +242,10 @@ impl Replica {
     fn breach_times(&self) -> BreachTimes {
         let since = |(pclq, generation): &(Arc<PodClique>, u64)| breached_since(pclq, *generation);
         let group = |group: &Group| GroupBreachTimes {
-            min: if fault!("group-breach-terminates-replica") {
-                group.replicas.len()
-            } else if fault!("one-group-replica-is-enough") {
-                1
-            } else {
-                usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)).unwrap_or(0)
+            min: match usize::try_from(group.pcsg.spec.min_available.unwrap_or(1)) {
+                _ if fault!("group-breach-terminates-replica") => group.replicas.len(),
+                _ if fault!("one-group-replica-is-enough") => 1,
+                min => min.unwrap_or(0),
             },
             replicas: group.replicas.iter().map(|members| members.iter().filter_map(since).min()).collect(),
         };
