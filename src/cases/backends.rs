@@ -99,7 +99,6 @@ pub(crate) fn two_kai_queues(pcs: &mut Value) {
 mod tests {
     use conformance_contract::clauses;
     use conformance_contract::target::TARGETS;
-    use serde_json::json;
 
     use super::*;
 

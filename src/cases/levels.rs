@@ -143,7 +143,6 @@ mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
     use conformance_facts::attempts::Reply;
     use conformance_facts::attempts::Wanted::{self, Admitted, Refused, RefusedOrWarned};
-    use rstest::rstest;
 
     use super::*;
 

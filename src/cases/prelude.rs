@@ -23,3 +23,15 @@ pub(crate) use conformance_facts::attempts::{Attempt, admitted, refused};
 pub(crate) use conformance_facts::cliques::pods_of;
 pub(crate) use conformance_history::{History, Live, MarkName, Pod, SharedMark, marks};
 pub(crate) use serde_json::{Value, json};
+
+#[cfg(test)]
+pub(crate) use conformance_check::{codes, message};
+#[cfg(test)]
+pub(crate) use conformance_history::testing::{
+    Story, object, one_clique, one_clique_gang, owned, running, worker,
+};
+#[cfg(test)]
+pub(crate) use rstest::rstest;
+
+#[cfg(test)]
+pub(crate) use crate::answered::{Override, answered};

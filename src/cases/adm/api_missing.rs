@@ -188,9 +188,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -207,7 +204,7 @@ mod tests {
         assert!(matches!(found(Value::Null, names), (Err(Broken::NotReached(_)), Ok(()))));
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::by_name("CRD podgroups.scheduling.volcano.sh not found", true)]
     #[case::by_kind("no matches for kind \"PodGroup\" in version \"scheduling.volcano.sh/v1beta1\"", true)]
     #[case::of_another_group(
@@ -219,7 +216,7 @@ mod tests {
         assert_eq!(names_missing(&text.into(), "podgroups.scheduling.volcano.sh"), wanted);
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::by_name("scheduling.k8s.io/v1beta1 is not served", true)]
     #[case::another_group("no scheduling: apps.k8s.io/v1 is not served", false)]
     fn a_missing_api_is_named_by_its_group_and_version(#[case] text: &str, #[case] wanted: bool) {

@@ -41,16 +41,10 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
-    use conformance_contract::target::{TARGETS, Target};
+    use conformance_contract::target::TARGETS;
     use conformance_facts::attempts::Wanted;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::Story;
-    use rstest::rstest;
-    use serde_json::json;
 
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn rules(target: Target) -> &'static Rules {
         &backends::own(target).unwrap().rules

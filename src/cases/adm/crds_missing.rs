@@ -137,8 +137,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-
     use super::*;
 
     /// `logged` is the last log line of an exited operator. `code` answers an attempt to create a gang.
@@ -159,7 +157,7 @@ mod tests {
         check(&history).iter().map(|finding| (finding.clause, named(&finding.ruling))).collect()
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::as_upstream(
         "failed to get CRD \"podgroups.scheduling.volcano.sh\"",
         500,

@@ -59,15 +59,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::names;
-    use conformance_contract::ruling::Broken;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-    use serde_json::{Value, json};
-
     use super::*;
-    use crate::answered::answered;
 
     const UPSTREAMS: &str = "spec.template.cliques.spec.podSpec.schedulerName: Invalid value: \"nobodys-scheduler\": \
         schedulerName must be an enabled scheduler backend";

@@ -178,13 +178,8 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
-    use conformance_contract::ruling::Broken;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
 
     use super::*;
-    use crate::answered::{Override, answered};
 
     const SWITCHED: Attempt = backends::switch_to(|_| {});
 

@@ -52,8 +52,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-
     use super::*;
 
     fn sets() -> Vec<Value> {

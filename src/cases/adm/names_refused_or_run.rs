@@ -194,10 +194,6 @@ fn both_parts_named(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-
     use super::*;
 
     fn manifest() -> Value {

@@ -57,11 +57,8 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_facts::attempts::Wanted;
-    use conformance_history::testing::Story;
-    use rstest::rstest;
 
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn ruling(target: Target, overrides: &[Override<'_>]) -> Ruling {
         let asked = [about_the_default(target), &[TWO, ONE]].concat();

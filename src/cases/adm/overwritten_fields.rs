@@ -79,12 +79,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, object, owned};
-    use rstest::rstest;
-
     use super::*;
-    use crate::answered::answered;
 
     fn manifest() -> Value {
         grove_yaml::documents(crate::manifest("adm/overwritten-fields")).unwrap().remove(0)

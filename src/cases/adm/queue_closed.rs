@@ -42,11 +42,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
-    use conformance_history::testing::Story;
-
     use super::*;
-    use crate::answered::answered;
 
     #[test]
     fn an_admitted_new_pod_clique_set_breaks_the_precondition_of_both() {

@@ -86,11 +86,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn ruling(overrides: &[Override<'_>], left: &[Value]) -> Ruling {
         let created = answered(Story::flat().added(object("PodCliqueSet", "unmoved")), &creates(), overrides);

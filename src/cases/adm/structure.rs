@@ -238,12 +238,8 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
-    use conformance_contract::ruling::{Broken, Ruling};
-    use conformance_history::testing::Story;
-    use rstest::rstest;
 
     use super::*;
-    use crate::answered::{Override, answered};
 
     const TARGET: Target = Target::KUBE_POD_GANG;
 

@@ -128,12 +128,9 @@ fn check(history: &History) -> Vec<Finding> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use conformance_contract::ruling::{Broken, Ruling};
     use conformance_contract::target::TARGETS;
-    use conformance_history::testing::Story;
 
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn ruling(target: Target, overrides: &[Override<'_>]) -> Ruling {
         let all = attempts(target, |_| true);

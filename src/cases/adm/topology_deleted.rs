@@ -161,12 +161,7 @@ pub(super) fn deletion_never_blocked(history: &History, name: &str) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn rulings(left: &str, overrides: &[Override<'_>]) -> [Ruling; 2] {
         let sets = ["held", "held-foreground"].map(|name| object("PodCliqueSet", name));

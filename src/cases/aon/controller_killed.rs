@@ -247,8 +247,6 @@ fn ensure_reached(reached: bool, what: &str) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-
     use super::*;
 
     fn check_after(step: Step) -> Vec<Finding> {

@@ -62,9 +62,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique};
-    use rstest::rstest;
-
     use super::*;
 
     #[rstest]

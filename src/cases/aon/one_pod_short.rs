@@ -38,10 +38,6 @@ fn never_bound(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, one_clique, worker};
-    use serde_json::{Value, json};
-
     use super::*;
 
     fn rulings(bound: usize, reports_why_pending: bool) -> [Ruling; 2] {

@@ -93,9 +93,6 @@ fn after_losses(
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique, worker};
-    use serde_json::json;
-
     use super::*;
 
     fn lost(story: Story, number: usize) -> Story {

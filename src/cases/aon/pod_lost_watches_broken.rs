@@ -47,9 +47,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, one_clique, worker};
-
     use super::*;
 
     fn ruling(is_replaced: bool) -> Ruling {

@@ -45,9 +45,6 @@ fn exactly_one_rival_is_bound(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, one_clique};
-
     use super::*;
 
     fn rulings(rival: usize, tiny: usize) -> [Ruling; 2] {

@@ -67,9 +67,6 @@ fn small_is_bound(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use serde_json::Value;
-
     use super::*;
 
     #[test]

@@ -19,10 +19,6 @@ pub(crate) const CASE: Case = Case::new(
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, one_clique};
-    use rstest::rstest;
-
     use super::*;
 
     #[rstest]

@@ -45,9 +45,6 @@ pub(super) fn check(history: &History, set: &str, is_minimum: impl FnOnce(&Live)
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, one_clique};
-
     use super::*;
 
     /// One of three pods is required. The counts are those of bound pods at each mark.

@@ -77,8 +77,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, owned};
-
     use super::*;
 
     fn sent() -> Value {

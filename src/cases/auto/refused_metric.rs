@@ -97,9 +97,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::{Ruling, codes};
-    use conformance_history::testing::{Story, object};
-
     use super::*;
 
     fn ruling(code: u16, message: &str, observed: Option<Value>) -> Ruling {
@@ -123,7 +120,7 @@ mod tests {
         Some(pcs)
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::event(warning("PodCliqueSet", "metrics[0]: resource is missing"), &[])]
     #[case::status(status("metrics[0]: resource is missing"), &[])]
     #[case::nothing(None, &["refused-autoscaler-not-reported"])]

@@ -51,10 +51,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, object, owned, running};
-    use serde_json::json;
-
     use super::*;
 
     fn ruling(ready: &str) -> Ruling {

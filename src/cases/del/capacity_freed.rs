@@ -29,10 +29,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::{Broken, Ruling};
-    use conformance_history::testing::{Story, one_clique};
-    use serde_json::Value;
-
     use super::*;
 
     fn ruling(before: usize, after: usize) -> Ruling {

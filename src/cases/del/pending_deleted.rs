@@ -36,10 +36,6 @@ pub(super) fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::{Broken, Ruling};
-    use conformance_history::testing::{Story, one_clique};
-    use serde_json::{Value, json};
-
     use super::*;
 
     /// Rulings on leftovers and on bound pods. `before` pods are bound before the deletion, `after` after it.

@@ -83,9 +83,6 @@ pub(super) fn nothing_survived(history: &History, since: usize, set: &str) -> Ru
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique, one_clique_gang};
-    use serde_json::Value;
-
     use super::*;
 
     fn rulings(is_gang_kept: bool, bound: usize) -> [Ruling; 2] {

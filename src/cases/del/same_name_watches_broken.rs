@@ -74,9 +74,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique, worker};
-    use rstest::rstest;
-
     use super::*;
 
     fn rulings(early: usize, bound: usize) -> Vec<Ruling> {

@@ -83,11 +83,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use rstest::rstest;
-
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn ruling(overrides: &[Override<'_>]) -> Ruling {
         let asked = [UNDECLARED, UNCONSTRAINED].concat();

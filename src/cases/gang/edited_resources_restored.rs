@@ -90,7 +90,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
     fn ruling(resources: &[Value]) -> Ruling {
         let sent = Story::on(Target::VOLCANO).submitted(one_clique(SET, 3)).added(one_clique_gang(SET, 3));

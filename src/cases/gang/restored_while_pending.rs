@@ -25,9 +25,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
-    use serde_json::{Value, json};
-
     use super::*;
 
     const KIND: &str = "PodGroup.scheduling.volcano.sh";

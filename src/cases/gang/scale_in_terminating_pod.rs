@@ -91,8 +91,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-
     use super::*;
 
     fn pod(name: &str, is_terminating: bool) -> Value {
@@ -109,7 +107,7 @@ mod tests {
         Story::flat().all_added(all).modified(pod("a", true)).mark(SharedMark::Scaled, Value::Null)
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::no_pod_deleted(|story: Story| story, true)]
     #[case::replacement_deleted(|story: Story| story.added(pod("d", false)).modified(pod("d", true)), true)]
     #[case::another_pod_deleted(|story: Story| story.modified(pod("b", true)), false)]

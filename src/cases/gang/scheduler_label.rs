@@ -54,12 +54,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::names;
-    use conformance_contract::ruling::Broken;
     use conformance_contract::scheduler::EXTERNAL_SCHEDULER;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, object, owned};
-    use serde_json::json;
 
     use super::*;
 
@@ -74,7 +69,7 @@ mod tests {
         assert_eq!(external()["metadata"]["labels"][names::SCHEDULER_NAME], EXTERNAL_SCHEDULER);
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::of_another(owned(object("Workload", "labelled"), "PodGang", "labelled"), true)]
     #[case::its_workload(object("Workload", "external"), false)]
     #[case::its_pod_group(object("PodGroup", "external-external-a"), false)]

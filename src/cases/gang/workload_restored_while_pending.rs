@@ -32,9 +32,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
-    use serde_json::json;
-
     use super::*;
 
     const POD_GANG: &str = "healed-0";

@@ -90,8 +90,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_contract::ruling::Ruling;
-    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
     const POD_GANG: &str = "healed-0";
 

@@ -111,14 +111,11 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_contract::names;
     use conformance_expect::testing::named_gangs;
-    use conformance_history::testing::{Story, object};
 
     use super::*;
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::in_the_pool(|_: &mut Vec<Value>| {}, &[])]
     #[case::pod_group_in_another(
         |objects: &mut Vec<Value>| set_pool(&mut objects[0]["metadata"], "pool-b"),

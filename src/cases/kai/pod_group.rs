@@ -119,8 +119,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, owned};
-
     use super::*;
 
     const POD_GANG: &str = "mapped-0";
@@ -134,7 +132,7 @@ mod tests {
         object
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::both(json!("true"), json!("true"), true)]
     #[case::missing_on_the_pod(json!("true"), Value::Null, false)]
     #[case::missing_on_the_pod_gang(Value::Null, json!("true"), false)]

@@ -124,7 +124,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, object};
 
     #[test]
     fn another_queue_is_a_violation() {

@@ -157,8 +157,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, object, owned};
 
     fn pod_group() -> Value {
         let constraint = |required: Option<&str>, preferred: Option<&str>| match required.or(preferred) {
@@ -191,7 +189,7 @@ mod tests {
         assert_eq!(ruling(pod_group()), Ok(()));
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::root("/spec/topologyConstraint/requiredTopologyLevel", json!(RACK))]
     #[case::dropped("/spec/topologyConstraint/preferredTopologyLevel", Value::Null)]
     #[case::topology("/spec/subGroups/0/topologyConstraint/topology", json!("another"))]

@@ -111,13 +111,7 @@ fn nothing_is_missing(live: &Live, set: &str, all: &[Gang]) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::{codes, message};
-    use conformance_contract::names;
-    use conformance_contract::target::Target;
     use conformance_expect::Group;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, owned, running};
-    use serde_json::json;
 
     use super::*;
 

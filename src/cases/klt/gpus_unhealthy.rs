@@ -76,9 +76,7 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_check::message;
-    use conformance_contract::ruling::Ruling;
-    use conformance_history::testing::{Story, node, running};
+    use conformance_history::testing::node;
 
     fn steps() -> Vec<Step> {
         let gang = |set: &str| {

@@ -46,11 +46,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::message;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, running};
-    use serde_json::json;
-
     use super::*;
 
     fn clique(name: &str, scheduled: u32, ready: u32) -> Value {

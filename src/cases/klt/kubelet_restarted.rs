@@ -59,10 +59,7 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_check::message;
-    use conformance_contract::ruling::Ruling;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, node, running};
+    use conformance_history::testing::node;
 
     fn pod(set: &str, index: usize) -> Value {
         let (gang, clique) = (format!("{set}-0"), format!("{set}-0-worker"));

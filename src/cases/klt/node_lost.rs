@@ -77,9 +77,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_check::message;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, running};
 
     fn pod(name: &str, index: u32, node: &str) -> Value {
         let mut pod = running(name, "moving-0", "moving-0-worker", node);

@@ -63,7 +63,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::backend_declaration::BackendDeclaration;
-    use conformance_history::testing::{Story, object};
 
     use super::*;
 

@@ -145,7 +145,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, object, owned};
 
     fn rulings(version: Value, about: &str) -> (Ruling, Ruling) {
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",

@@ -112,9 +112,8 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, object};
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::as_wanted(json!([{"layer": "rackLayer", "strategy": "MustGather"}]), true)]
     #[case::another_layer(json!([{"layer": "blockLayer", "strategy": "MustGather"}]), false)]
     #[case::not_required(json!([{"layer": "rackLayer", "strategy": "PreferGather"}]), false)]
@@ -133,7 +132,7 @@ mod tests {
         assert_eq!(has_layer(&history.end(), gang, "rackLayer").is_ok(), passes);
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::of_the_level("the preferred level example.com/host is left out", true)]
     #[case::of_another("the preferred level example.com/rack is left out", false)]
     fn the_warning_must_name_the_ignored_level(#[case] message: &str, #[case] passes: bool) {

@@ -132,7 +132,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, object};
 
     fn pod_group() -> Value {
         let mut found = object(POD_GROUP, "tuned-0-tuned-0-worker");
@@ -150,7 +149,7 @@ mod tests {
         reached_the_pod_group(&Story::on(Target::KOORDINATOR).added(found).end().end())
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::mode("mode", "Strict")]
     #[case::policy("match-policy", "once-satisfied")]
     #[case::mapping("network-topology-spec", "{}")]

@@ -58,11 +58,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use rstest::rstest;
-
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn rulings(overrides: &[Override<'_>]) -> [Ruling; 2] {
         let asked = [MNNVL, NO_MNNVL, PAIR, SET].concat();

@@ -131,11 +131,6 @@ fn mapping_is_logged(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, object, owned};
-    use rstest::rstest;
-    use serde_json::json;
-
     use super::*;
 
     #[rstest]

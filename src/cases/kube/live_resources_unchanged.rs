@@ -61,8 +61,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, object, one_clique, one_clique_gang};
 
     const POD_GANG: &str = "kept-0";
 

@@ -103,11 +103,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use rstest::rstest;
-
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn rulings(target: Target, overrides: &[Override<'_>]) -> [Ruling; 2] {
         let asked = [NAMES, limits(target)].concat();

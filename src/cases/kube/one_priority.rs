@@ -97,11 +97,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::Story;
-    use rstest::rstest;
-
     use super::*;
-    use crate::answered::answered;
 
     fn passed(target: Target, title: &str, code: u16, message: &str) -> Vec<bool> {
         let all = [UNIFORM, &refused_since_1_37(&[MIXED, SYSTEM].concat(), target)].concat();

@@ -95,7 +95,6 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use conformance_history::testing::{Story, object};
 
     fn on(name: &str, node: &str) -> Value {
         let mut pod = pod(name, "ns");

@@ -122,12 +122,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-    use serde_json::json;
-
     use super::*;
-    use crate::answered::answered;
 
     #[rstest]
     #[case::without_a_pod_group("on the PodCliqueSet, PodGangs of two podgroups", 201, None)]

@@ -61,10 +61,6 @@ pub(crate) fn marked_external(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-    use serde_json::json;
-
     use super::*;
 
     fn pod(group: Value, scheduler: &str) -> Value {

@@ -61,11 +61,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::names;
-    use conformance_history::testing::{Story, object, one_clique, owned};
-    use rstest::rstest;
-    use serde_json::{Value, json};
-
     use super::*;
 
     const CLIQUE: &str = "steady-0-worker";

@@ -116,10 +116,6 @@ fn check_step(history: &History, name: &str, scaled: usize, until: usize) -> Rul
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::names;
-    use conformance_history::testing::{Story, object, one_clique, owned};
-    use rstest::rstest;
-
     use super::*;
 
     const CLIQUE: &str = "steady-0-worker";

@@ -85,8 +85,7 @@ fn of_upgrade(history: &History, wanted: &str) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, gated, object, one_clique, owned, worker};
-    use rstest::rstest;
+    use conformance_history::testing::gated;
 
     use super::*;
 

@@ -75,9 +75,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique, worker};
-    use rstest::rstest;
-
     use super::*;
 
     fn arrived() -> Story {

@@ -122,7 +122,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, gated};
+    use conformance_history::testing::gated;
 
     use super::*;
 
@@ -140,7 +140,7 @@ mod tests {
         check(&story.mark(SharedMark::WaitTimedOut, json!({})).end()).remove(0).ruling
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::scaled_gang_gated(4, 1, Some(AON_16))]
     #[case::scaled_gang_unbound(4, 0, Some(START_05))]
     #[case::base_gated(2, 3, Some(START_05))]

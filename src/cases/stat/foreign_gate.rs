@@ -108,8 +108,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object, one_clique, one_clique_gang, worker};
-
     use super::*;
 
     const BOTH: &str = "example.com/review (quota-0-worker-0), example.org/quota (quota-0-worker-0)";

@@ -132,10 +132,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, one_clique, worker};
-    use rstest::rstest;
-
     use super::*;
 
     fn ruling(clause: &str, change: fn(Story, Value) -> Story) -> Ruling {

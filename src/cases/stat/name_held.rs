@@ -80,10 +80,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-
     use super::*;
 
     const MESSAGE: &str = "PodClique survived-0-worker, which PodCliqueSet survived needs, is being deleted";

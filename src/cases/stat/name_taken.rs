@@ -81,10 +81,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, object};
-    use rstest::rstest;
-
     use super::*;
 
     fn reporting(message: &str) -> Value {

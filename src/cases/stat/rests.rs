@@ -120,8 +120,6 @@ pub(super) fn all_reached(history: &History, rests: usize) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique};
-
     use super::*;
 
     #[test]

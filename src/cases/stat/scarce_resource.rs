@@ -115,9 +115,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::message;
-    use conformance_history::testing::{Story, node, object};
-    use rstest::rstest;
+    use conformance_history::testing::node;
 
     use super::*;
 

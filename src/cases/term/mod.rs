@@ -112,11 +112,6 @@ fn one_per_delay(history: &History, scopes: &[Scope], delay: u32) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_contract::names;
-    use conformance_history::testing::{Story, one_clique};
-    use serde_json::{Value, json};
-
     use super::*;
 
     /// Returns a pod of replica 0 of a PodCliqueSet.
@@ -148,7 +143,7 @@ mod tests {
         assert_eq!(codes(not_recycled_early(&history, &found[0], 4)), wanted);
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::once(1, &[])]
     #[case::not_again(2, &["capacity-not-released"])]
     fn a_partly_bound_gang_that_is_terminated_too_rarely_is_a_violation(

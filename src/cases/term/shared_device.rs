@@ -93,9 +93,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
     use conformance_facts::testing::claim;
-    use conformance_history::testing::{Story, one_clique};
 
     use super::*;
 

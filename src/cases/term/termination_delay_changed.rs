@@ -186,12 +186,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_contract::names;
     use conformance_facts::testing::deleting;
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, object};
-    use serde_json::json;
 
     use super::*;
 

@@ -34,11 +34,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::{Broken, Ruling};
-    use conformance_history::SharedMark;
-    use conformance_history::testing::{Story, one_clique};
-    use serde_json::Value;
-
     use super::*;
 
     fn rulings(constrained: usize, control: usize) -> [Ruling; 2] {

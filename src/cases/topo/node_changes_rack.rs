@@ -33,9 +33,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, node, one_clique, one_clique_gang, worker};
-    use rstest::rstest;
+    use conformance_history::testing::node;
 
     use super::*;
 

@@ -43,10 +43,6 @@ fn packed(history: &History, set: &str) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
-    use conformance_history::testing::{Story, one_clique, one_clique_gang, worker};
-    use serde_json::json;
-
     use super::*;
 
     fn rulings(possible: &[&str], impossible: &[&str]) -> [Ruling; 2] {

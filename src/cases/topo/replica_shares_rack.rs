@@ -31,12 +31,7 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses;
-    use conformance_contract::names;
-    use conformance_contract::ruling::{Broken, Ruling};
     use conformance_contract::target::TARGETS;
-    use conformance_expect::Gang;
-    use conformance_history::testing::Story;
-    use serde_json::{Value, json};
 
     use super::*;
 

@@ -67,12 +67,9 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, running};
-
     use super::*;
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::changed("partly-0-changed", &[])]
     #[case::standalone(KEPT[0], &["replaced-though-its-template-is-unchanged"])]
     #[case::member(KEPT[2], &["replaced-though-its-template-is-unchanged"])]

@@ -67,8 +67,7 @@ pub(super) fn check(history: &History, set: &str, level: &str) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, node, one_clique, one_clique_gang, worker};
+    use conformance_history::testing::node;
 
     use super::*;
 

@@ -152,12 +152,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, object};
-    use serde_json::json;
-
     use super::*;
-    use crate::answered::{Override, answered};
 
     fn ruling(whole: Value, a: Value) -> Ruling {
         let mut found = object(POD_GROUP, "both-0");
@@ -195,7 +190,7 @@ mod tests {
         assert!(ruling(by_number(3), Value::Null).is_err());
     }
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::ascending(2, "", &[])]
     #[case::in_the_tier_of_hosts(1, "", &["tiers-out-of-order"])]
     #[case::without_a_hyper_node(2, "ry", &["hyper-node-missing"])]

@@ -63,11 +63,10 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_expect::schedulers;
-    use conformance_history::testing::{Story, one_clique, worker};
 
     use super::*;
 
-    #[rstest::rstest]
+    #[rstest]
     #[case::both(true, true)]
     #[case::without_its_own(false, false)]
     fn a_missing_group_annotation_is_a_violation(#[case] own: bool, #[case] passes: bool) {

@@ -159,10 +159,8 @@ fn check(history: &History) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use conformance_facts::attempts::Wanted;
-    use conformance_history::testing::{Story, object};
 
     use super::*;
-    use crate::answered::answered;
 
     #[test]
     fn another_queue_is_a_violation() {

@@ -83,8 +83,6 @@ pub(super) fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, object};
-
     use super::*;
 
     fn ruling(early: usize, late: usize) -> Ruling {

@@ -68,8 +68,6 @@ fn ruling(history: &History, set: &str) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique};
-
     use super::super::ENDED;
     use super::*;
 

@@ -221,9 +221,6 @@ fn waiting(history: &History, set: &str) -> Result<(Vec<Unit>, usize), Broken> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::testing::{Story, one_clique, worker};
-    use rstest::rstest;
-
     use super::*;
 
     fn ruling(before: usize, after: usize) -> Ruling {

@@ -55,10 +55,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_check::codes;
-    use conformance_history::testing::{Story, one_clique};
-    use rstest::rstest;
-
     use super::super::{BOUND, ENDED};
     use super::*;
 
