@@ -244,7 +244,6 @@ fn controller_log(cluster: &LocalCluster) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
 
     use super::*;
 

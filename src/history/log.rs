@@ -279,7 +279,6 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses::Feature;
-    use conformance_contract::target::Target;
 
     use super::*;
     use crate::testing::Story;

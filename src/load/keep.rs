@@ -144,8 +144,6 @@ fn only(object: &mut Value, fields: &[&str]) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn pod() -> Value {

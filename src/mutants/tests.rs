@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use conformance_run::suites;
 
 use super::*;

@@ -1,14 +1,13 @@
 //! Trials on a control plane of tables.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::task::Poll;
 
 use futures::executor::block_on;
 
 use super::*;
-use crate::baseline::BaselineCase;
 use crate::session::{Session, try_all};
 use crate::testing;
 

@@ -2,7 +2,6 @@ use conformance_check::binding::{BOUND_IN_PART, NOT_BOUND_WHOLE};
 use conformance_check::{precondition, violation};
 use conformance_cluster::ClusterError;
 use conformance_contract::backend_declaration::BackendDeclaration;
-use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
 use conformance_facts::invariant::Invariant;
 use conformance_history::SharedMark;

@@ -1,6 +1,5 @@
 use std::sync::Mutex;
 
-use conformance_programs::components::PlannedBuild;
 use rstest::rstest;
 use tempfile::TempDir;
 

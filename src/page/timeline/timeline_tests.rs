@@ -1,6 +1,6 @@
 use conformance_history::SharedMark;
 use conformance_history::testing::{Story, canary, gated, object, one_clique, one_clique_gang, worker};
-use conformance_report::{Proof, Violation};
+use conformance_report::Proof;
 use serde_json::json;
 
 use super::lane::Section;

@@ -66,7 +66,6 @@ fn queues_apply(history: &History) -> Ruling {
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::ruling::Broken;
     use conformance_contract::target::Target;
     use conformance_history::testing::Story;
 

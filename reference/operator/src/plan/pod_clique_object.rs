@@ -105,8 +105,6 @@ fn hash(value: &serde_json::Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     fn hash_of(clique: Value, priority: Option<&str>) -> String {

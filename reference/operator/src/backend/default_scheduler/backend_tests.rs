@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use grove_api::names::ANNOTATION_GANG_SCOPE;
 use grove_api::{PodGangPackConstraint, PodGangSpec, PodGangTopologyConstraint, PodGroup};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 use super::*;
 use grove_api::names::LABEL_PART_OF;
-use grove_api::{NamespacedName, PodGang, PodGangSpec};
+use grove_api::{NamespacedName, PodGangSpec};
 
 use crate::backend::koordinator::layers::Layer;
 

@@ -1,9 +1,8 @@
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 use crate::backend::fake_api::FakeApi;
 use crate::backend::volcano::api::ANNOTATION_QUEUE;
-use crate::cache::observed_pod::Pod;
 
 const POD_GROUPS: &str = "/apis/scheduling.volcano.sh/v1beta1/namespaces/team/podgroups";
 const QUEUE: &str = "/apis/scheduling.volcano.sh/v1beta1/queues/default";
