@@ -15,6 +15,12 @@ use super::limits::{REACTION, SCHEDULING};
 use crate::context::{Duty, Stop, TestContext};
 
 impl TestContext {
+    pub async fn submit_and_converge(&mut self, set: &str) -> Result<Vec<Gang>, Stop> {
+        let gangs = self.submit(set).await?;
+        self.until_converged(set).await?;
+        Ok(gangs)
+    }
+
     /// Waits until a PodCliqueSet has converged after its last scaling. Checks start at the mark `converged`.
     pub async fn until_converged(&self, set: &str) -> Result<(), Stop> {
         self.until_all_converged(&[set]).await

@@ -53,8 +53,7 @@ fn creates() -> Vec<Attempt> {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit("unmoved").await?;
-    test.until_converged("unmoved").await?;
+    test.submit_and_converge("unmoved").await?;
     test.attempt_creates(&test.manifest("unmoved")?, &creates()).await?;
     test.caught_up().await?;
     test.mark(UPDATES_BEGIN, Value::Null);

@@ -21,8 +21,7 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut watches = HeldWatches::of(test, vec![Part::Controller]).await?;
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let lost = test.pods_of(CLIQUE).into_iter().next().unwrap_or_default();
     watches.hold(test)?;
     test.force_delete_pod(&lost).await?;

@@ -25,8 +25,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     for (kind, name) in TARGETS {
         let attempts =
             too_few(test.target).iter().flat_map(|replicas| [(*replicas, "scale"), (*replicas, "")]);

@@ -15,8 +15,7 @@ pub(crate) const CASE: Case = case!("Five scale changes within one second end in
     .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     for (kind, name, sizes) in
         [("PodCliqueScalingGroup", GROUP, [4, 1, 5, 2, 3]), ("PodClique", CLIQUE, [5, 1, 4, 2, 3])]
     {

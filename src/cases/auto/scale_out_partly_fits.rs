@@ -16,8 +16,7 @@ pub(crate) const CASE: Case = case!("A scaling group scaled out by four binds on
     .nodes(&[nodes(7).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.scale_as_an_autoscaler("PodCliqueScalingGroup", "scaled-out-0-pool", 5).await?;
     let history = test.history();
     let sent = test.manifest(SET)?;

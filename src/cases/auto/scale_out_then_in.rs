@@ -24,8 +24,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, 5).await?;
     // Four pods of the clique and one of the group.
     test.until_bound(5).await?;

@@ -16,8 +16,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     read(test).await?;
     for ((kind, name), replicas) in TARGETS.into_iter().zip([3, 2, 2]) {
         test.scale_as_an_autoscaler(kind, name, replicas).await?;

@@ -34,8 +34,7 @@ pub(crate) const CASE: Case = case!("Scaling a clique or group to 0 and back kee
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let clock = test.start_clock(DELAY).await?;
     test.scale_as_an_autoscaler("PodClique", BACK, 0).await?;
     until_idle(test, &[BACK]).await?;
@@ -52,8 +51,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.delay_termination(SET, DELAY).await?;
     test.mark(REPLACED, Value::Null);
-    test.submit(OCCUPANT).await?;
-    test.until_converged(OCCUPANT).await?;
+    test.submit_and_converge(OCCUPANT).await?;
     test.scale_as_an_autoscaler("PodClique", BACK, 2).await?;
     let released = Awaited::demanded_by(AUTO_14, format!("2 pods of {BACK} released to the scheduler"));
     test.until(released, REACTION, |live| {

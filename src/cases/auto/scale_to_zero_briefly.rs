@@ -19,8 +19,7 @@ pub(crate) const CASE: Case = case!("A clique and scaling group scaled to 0 and 
     .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     for (kind, name) in [("PodClique", PODCLIQUES[1]), ("PodCliqueScalingGroup", "briefly-idle-0-group")] {
         test.scale_as_an_autoscaler(kind, name, 0).await?;
         test.scale_as_an_autoscaler(kind, name, 1).await?;

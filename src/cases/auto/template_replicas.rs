@@ -24,8 +24,7 @@ const CHANGES: &[Attempt] = &[
 const SCALED_OBJECTS: [(&str, &str); 2] = [("PodClique", "front"), ("PodCliqueScalingGroup", "pool")];
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.attempt_updates(SET, CHANGES).await?;
     test.scale("PodCliqueSet", SET, 2).await?;
     // The PodCliques of the second replica show that the operator has reconciled the change.

@@ -22,8 +22,7 @@ marks! {
 const STEPS: usize = 3;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let gangs = vec![test.base_gang(SET)?];
     by_hand::delete_all(test, &gangs[0]).await?;
     until_restored(test, &gangs).await?;

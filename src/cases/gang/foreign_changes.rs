@@ -17,8 +17,7 @@ pub(crate) const CASE: Case =
 const SET: &str = "edited";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.wait_until_idle().await?;
     let gang = test.base_gang(SET)?;
     let edited = Timestamp::now();
@@ -31,8 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     .await?;
     let conditions = gang_conditions_with_a_foreign_one(test, &gang);
     test.patch_sub("PodGang", &gang.name, "status", json!({"status": {"conditions": conditions}})).await?;
-    test.submit("barrier").await?;
-    test.until_converged("barrier").await?;
+    test.submit_and_converge("barrier").await?;
     test.record_operator_writes(edited)?;
     test.scale("PodClique", "edited-0-worker", 3).await?;
     test.until_converged(SET).await

@@ -14,8 +14,7 @@ pub(crate) const CASE: Case =
 const SET: &str = "resting";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.wait_until_idle().await?;
     test.watch_while_idle(QUIET).await
 }

@@ -23,8 +23,7 @@ marks! {
 }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let first = test.look(|live| live.pods().map(|pod| pod.name().to_owned()).min());
     let Some(held) = first else { return Ok(()) };
     test.patch("Pod", &held, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;

@@ -15,8 +15,7 @@ const STEPS: [(&str, &str, [u32; 2]); 2] =
 marks! { OVER = "all steps over"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     for (kind, name, sizes) in STEPS {
         for replicas in sizes {
             test.scale(kind, name, replicas).await?;

@@ -18,8 +18,7 @@ const SET: &str = "healed";
 marks! { DISOWNED = "the Workload is disowned"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let gang = test.base_gang(SET)?;
     let (name, group) = (gang.name.as_str(), by_hand::pod_group(test, &gang));
 

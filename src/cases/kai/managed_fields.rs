@@ -15,8 +15,7 @@ const SET: &str = "managed";
 marks! { PROCESSED = "generation processed"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let managed = json!({
         "metadata": {"labels": {"kai.scheduler/node-pool": "other-pool", QUEUE.0: "other-queue"}},
         "spec": {"queue": "other-queue", "markUnschedulable": false, "schedulingBackoff": 1},

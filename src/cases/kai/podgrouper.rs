@@ -22,8 +22,7 @@ const LOOSE: &str = "loose";
 marks! { GROUPED = "podgrouper passed"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": LOOSE, "labels": {names::CANARY: "true", QUEUE.0: QUEUE.1}},

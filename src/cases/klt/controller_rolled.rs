@@ -34,8 +34,7 @@ marks! {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut lease = test.watch_lease().await?;
-    test.submit(GROWING).await?;
-    test.until_converged(GROWING).await?;
+    test.submit_and_converge(GROWING).await?;
     let pending = test.submit(PENDING).await?;
     for gang in &pending {
         test.scheduler_passes_over(gang).await?;

@@ -17,8 +17,7 @@ pub(crate) const CASE: Case = case!("A PodGang becomes a GangGroup with one PodG
 const SET: &str = "served";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.until_resources_match(SET).await
 }
 

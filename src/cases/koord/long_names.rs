@@ -14,8 +14,7 @@ pub(crate) const CASE: Case =
 const SET: &str = "inference-model";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await
+    test.submit_and_converge(SET).await.map(drop)
 }
 
 fn check(history: &History) -> Vec<Finding> {

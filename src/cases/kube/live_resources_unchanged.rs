@@ -14,8 +14,7 @@ const SET: &str = "kept";
 marks! { DONE = "every change was tried"; }
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     for (kind, name, replicas) in [
         ("PodClique", "kept-0-router", 4),
         ("PodCliqueScalingGroup", "kept-0-model", 3),

@@ -15,8 +15,7 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.record_init_rights(RIGHTS).await?;
     test.delete("PodCliqueSet", SET).await?;
     test.until_nothing_left().await

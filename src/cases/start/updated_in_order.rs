@@ -25,8 +25,7 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CONTROL] {
-        test.submit(set).await?;
-        test.until_converged(set).await?;
+        test.submit_and_converge(set).await?;
     }
     let change = |clique: &mut Value| {
         set_revision(clique, "2");

@@ -25,8 +25,7 @@ pub(crate) const CASE: Case = case!("Counts and conditions equal a recount of th
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     rest(test, "all pods are bound and Ready").await?;
     let routers = test.pods_of(ROUTER);
     let [first, second, third] = routers.as_slice() else {

@@ -33,8 +33,7 @@ pub(crate) const CASE: Case = case!("Foreign pods with the labels of a clique do
     .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let lost = test.pods_of(CLIQUE).into_iter().next().unwrap_or_default();
     let copied = test.look(|live| live.get("Pod", &lost).cloned()).unwrap_or_default();
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "of-somebody-else"});

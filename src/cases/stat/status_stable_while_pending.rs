@@ -30,8 +30,7 @@ pub(crate) const CASE: Case = case!("A pending gang reports why, without repeate
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in ["crashing", UPDATING] {
-        test.submit(set).await?;
-        test.until_converged(set).await?;
+        test.submit_and_converge(set).await?;
     }
     for gang in test.submit(WAITS).await?.iter().filter(|gang| gang.is_base) {
         test.until_released(gang).await?;

@@ -39,8 +39,7 @@ fn disturbances() -> [(&'static str, Action); 4] {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let before = proxy.count(&statuses(test));
     round(test, "without faults").await?;
     let writes = proxy.count(&statuses(test)) - before;

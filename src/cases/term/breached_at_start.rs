@@ -14,8 +14,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit("breached-early").await?;
-    test.until_converged("breached-early").await?;
+    test.submit_and_converge("breached-early").await?;
     let old = test.pods_of(CLIQUE);
     if let Some(pod) = old.first() {
         test.set_pod_status(pod, Containers::Crashing).await?;

@@ -27,8 +27,7 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CONTROL] {
-        test.submit(set).await?;
-        test.until_converged(set).await?;
+        test.submit_and_converge(set).await?;
     }
     if !test.change_templates(SET, |clique| resize(clique, "2", 64)).await? {
         return Ok(());

@@ -29,8 +29,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, rule) = test.proxy(Part::Controller, |proxy| proxy.add(rule)).await?;
     test.submit(SET).await?;
     test.until_applied(&proxy, rule, 1, "the first status write refused", limits::REACTION).await?;
-    test.submit(CONTROL).await?;
-    test.until_converged(CONTROL).await?;
+    test.submit_and_converge(CONTROL).await?;
     let is_admitted = test.revise(SET, "2").await?;
     proxy.release(rule);
     if is_admitted {

@@ -20,8 +20,7 @@ pub(crate) const CASE: Case = case!("Of several template changes during an updat
     .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());
     }

@@ -30,8 +30,7 @@ pub(crate) const CASE: Case =
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let mut lease = test.watch_lease().await?;
     for set in [SET, CONTROL] {
-        test.submit(set).await?;
-        test.until_converged(set).await?;
+        test.submit_and_converge(set).await?;
     }
     if !test.change_templates(SET, |clique| resize(clique, "2", 1)).await? {
         return Ok(());

@@ -24,8 +24,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(3).gpus(8), nodes(1), nodes(3).gpus(8).joining(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let mut closed = Vec::new();
     let old = test.pods_of(CLIQUE);
     for pod in &old {
@@ -33,8 +32,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.close(&node, true).await?;
         closed.push(node);
     }
-    test.submit(CONTROL).await?;
-    test.until_converged(CONTROL).await?;
+    test.submit_and_converge(CONTROL).await?;
     submit_released(test, SINGLE).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());

@@ -11,8 +11,7 @@ pub(crate) const CASE: Case = case!("An update of a gang that fills its nodes pr
     .nodes(&[nodes(3).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     if test.revise(SET, "2").await? {
         test.until_updated(SET, UPD_05).await?;
         test.mark(UPDATED, Value::Null);

@@ -22,8 +22,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     for (revision, restored) in ["2", "3"].into_iter().zip(RESTORED) {
         if !test.change_templates(SET, |clique| resize(clique, revision, 64)).await? {
             return Ok(());

@@ -26,8 +26,7 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CONTROL] {
-        test.submit(set).await?;
-        test.until_converged(set).await?;
+        test.submit_and_converge(set).await?;
     }
     if !test.revise(SET, "2").await? {
         return Ok(());

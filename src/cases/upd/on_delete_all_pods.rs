@@ -22,8 +22,7 @@ pub(crate) const CASE: Case = case!("A gang whose pods are all deleted under OnD
     .nodes(&[nodes(3).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());
     }

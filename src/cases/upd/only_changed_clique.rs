@@ -20,8 +20,7 @@ pub(crate) const CASE: Case = case!("An update of one clique replaces only that 
     .nodes(&[nodes(1)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     test.mark(CHANGE, Value::Null);
     let revised = |clique: &mut Value| {
         if clique["name"] == CHANGED {

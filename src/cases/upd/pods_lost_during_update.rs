@@ -15,8 +15,7 @@ pub(crate) const CASE: Case = case!("Pods lost in replicas that an update has no
     .nodes(&[nodes(1).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     if !test.revise(SET, "2").await? {
         return Ok(());
     }

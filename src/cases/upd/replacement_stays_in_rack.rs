@@ -24,8 +24,7 @@ pub(crate) const CASE: Case = Case::new(
 
 pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop> {
     only_home_is_open(test, true).await?;
-    test.submit(set).await?;
-    test.until_converged(set).await?;
+    test.submit_and_converge(set).await?;
     only_home_is_open(test, false).await?;
     if !test.revise(set, "2").await? {
         return Ok(());

@@ -22,8 +22,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let front = test.pods_of(CLIQUE);
     for pod in front.iter().take(2) {
         test.set_pod_status(pod, Containers::Crashing).await?;

@@ -21,8 +21,7 @@ pub(crate) const CASE: Case = case!("A scaled gang recreated by an update step i
     .nodes(&[nodes(4).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let gangs = test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    let gangs = test.submit_and_converge(SET).await?;
     let old = test.pods_of(SCALED);
     let node = test.node_of(old.first().map_or("", String::as_str))?;
     test.cordon(&node, true).await?;

@@ -25,8 +25,7 @@ pub(crate) const CASE: Case = case!("A changed update strategy applies to the up
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CONTROL] {
-        test.submit(set).await?;
-        test.until_converged(set).await?;
+        test.submit_and_converge(set).await?;
     }
     if !test.revise(SET, "2").await? {
         return Ok(());

@@ -26,8 +26,7 @@ fn changes() -> [(&'static str, Value); 3] {
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for set in [SET, CONTROL] {
-        test.submit(set).await?;
-        test.until_converged(set).await?;
+        test.submit_and_converge(set).await?;
     }
     for patch in [
         json!({"metadata": {"labels": {"team": "a"}, "annotations": {"note": "a"}}}),

@@ -17,8 +17,7 @@ const SET: &str = "mapped";
 const NOT_ANNOTATED: Code = Code::new("not-annotated");
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_converged(SET).await?;
+    test.submit_and_converge(SET).await?;
     let own = json!({
         "metadata": {"annotations": {"volcano.sh/job-allocated-hypernode": "somewhere"}},
         "spec": {"minResources": {"cpu": "10m"}},
