@@ -27,6 +27,7 @@ mod stat;
 mod term;
 mod topo;
 mod upd;
+mod update_finding;
 #[cfg(test)]
 mod upstream_tests;
 mod vol;

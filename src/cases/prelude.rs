@@ -24,6 +24,8 @@ pub(crate) use conformance_facts::cliques::pods_of;
 pub(crate) use conformance_history::{History, Live, MarkName, Pod, SharedMark, marks};
 pub(crate) use serde_json::{Value, json};
 
+pub(crate) use crate::update_finding::update_finding;
+
 #[cfg(test)]
 pub(crate) use conformance_check::{codes, message};
 #[cfg(test)]

@@ -180,8 +180,7 @@ fn check(history: &History) -> Vec<Finding> {
             ends_as_control(history, AON_13)?;
             all_steps_reached(history)
         }),
-        finding(UPD_17, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_17, || {
             // A PodCliqueSet that differed before its update also differs after it.
             precondition(AON_13, ends_as_control(history, AON_13))?;
             ends_as_control(history, UPD_17)?;

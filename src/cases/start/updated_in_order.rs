@@ -52,8 +52,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(START_08, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, START_08, || {
         updates::parents_stay_ready(history, SET)?;
         history.at(UPDATED, |updated| {
             updates::is_complete(history, updated, SET)?;

@@ -72,8 +72,7 @@ fn recycled_during_step(history: &History) -> Ruling {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(TERM_13, || {
-            updates::are_admitted(history)?;
+        update_finding(history, TERM_13, || {
             history.reached(SharedMark::PodLost)?;
             let meanwhile = history.upto(history.waited_for(RECYCLED)?);
             recycled_during_step(&meanwhile)?;
@@ -85,8 +84,7 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(UPDATED).map_err(|_| Broken::NotReached("the update did not end".into()))?;
             Ok(())
         }),
-        finding(TERM_28, || {
-            updates::are_admitted(history)?;
+        update_finding(history, TERM_28, || {
             history.reached(SharedMark::PodLost)?;
             let second = replica(history, SET, 1)?;
             let meanwhile = history.upto(history.waited_for(RECYCLED)?);
@@ -95,8 +93,7 @@ fn check(history: &History) -> Vec<Finding> {
             termination::after_the_delay(history, &second, &second.scope(), DELAY)?;
             termination::times(&meanwhile, &second, &second.scope(), 1)
         }),
-        finding(TERM_32, || {
-            updates::are_admitted(history)?;
+        update_finding(history, TERM_32, || {
             history.reached(UPDATED)?;
             precondition(TERM_13, recycled_during_step(&history.upto(history.waited_for(RECYCLED)?)))?;
             let first = replica(history, SET, 0)?;
@@ -105,9 +102,6 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(AGAIN)?;
             termination::times(history, &first, &first.scope(), 2)
         }),
-        finding(STAT_11, || {
-            updates::are_admitted(history)?;
-            metrics::match_history(history, 1)
-        }),
+        update_finding(history, STAT_11, || metrics::match_history(history, 1)),
     ]
 }

@@ -7,6 +7,7 @@ use conformance_check::lifecycle::scaled;
 use conformance_driver::updates::resize;
 use conformance_facts::health::awaits_binding;
 
+use super::at_any_time;
 use crate::prelude::*;
 
 marks! {
@@ -55,12 +56,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(UPD_04, || {
-            updates::are_admitted(history)?;
-            all([updates::steps_do_not_overlap(history, SET), history.reached(REPAIRED).map(drop)])
-        }),
-        finding(UPD_11, || {
-            updates::are_admitted(history)?;
+        finding(UPD_04, || at_any_time(history, REPAIRED, || updates::steps_do_not_overlap(history, SET))),
+        update_finding(history, UPD_11, || {
             // The templates change back right after this mark.
             let (scaled_in, _) = history.reached(SCALED_IN)?;
             all([
@@ -68,22 +65,16 @@ fn check(history: &History) -> Vec<Finding> {
                 history.reached(REPAIRED).map(drop),
             ])
         }),
-        finding(UPD_12, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_12, || {
             history.at(OUTLASTED, |outlasted| updates::stopped_after_first_step(history, SET, outlasted))
         }),
-        finding(UPD_14, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_14, || {
             let (scaled, _) = history.reached(SharedMark::Scaled)?;
             history
                 .at(SCALED_IN, |until| scaled::highest_replicas_stay_deleted(history, GROUP, scaled, until))
         }),
-        finding(UPD_30, || {
-            updates::are_admitted(history)?;
-            all([updates::minimum_stays(history, SET), history.reached(REPAIRED).map(drop)])
-        }),
-        finding(UPD_32, || {
-            updates::are_admitted(history)?;
+        finding(UPD_30, || at_any_time(history, REPAIRED, || updates::minimum_stays(history, SET))),
+        update_finding(history, UPD_32, || {
             history.reached(SCALED_IN)?;
             history.at(REPAIRED, |repaired| updates::is_complete(history, repaired, SET))
         }),

@@ -42,8 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     let history = &history.before_restore();
-    vec![finding(UPD_02, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_02, || {
         history.at(NEW, |new| updates::pods_are_complete(&history.before(new), SET))
     })]
 }

@@ -49,8 +49,7 @@ async fn until_replica_updated(test: &TestContext, revision: &str) -> Result<(),
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let last = finding(UPD_10, || {
-        updates::are_admitted(history)?;
+    let last = update_finding(history, UPD_10, || {
         updates::created_pods_are_new_or_restored(history, SET)?;
         history.reached(CHANGED_AGAIN)?;
         history.at(UPDATED, |updated| updates::is_complete(history, updated, SET))

@@ -66,8 +66,7 @@ async fn until_led_by_another(test: &TestContext, lease: &mut LeaseWatch) -> Res
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(UPD_25, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_25, || {
         let (rolled, _) = history.reached(ROLL)?;
         all([
             updates::updater_deletes_none(history, CONTROL),

@@ -65,8 +65,7 @@ async fn submit_released(test: &mut TestContext, set: &str) -> Result<(), Stop> 
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(UPD_06, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_06, || {
         history.at(OUTLASTED, |outlasted| {
             updates::stopped_after_first_step(history, SET, outlasted)?;
             updates::updater_deletes_only_old(&history.upto(outlasted), SET)?;

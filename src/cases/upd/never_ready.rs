@@ -6,6 +6,7 @@ use conformance_driver::updates::set_revision;
 use conformance_facts::health::is_bound;
 use conformance_facts::updates::is_of_revision;
 
+use super::at_any_time;
 use crate::prelude::*;
 
 marks! {
@@ -59,20 +60,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(UPD_04, || {
-            updates::are_admitted(history)?;
-            all([updates::steps_do_not_overlap(history, SET), history.reached(REPAIRED).map(drop)])
-        }),
-        finding(UPD_12, || {
-            updates::are_admitted(history)?;
+        finding(UPD_04, || at_any_time(history, REPAIRED, || updates::steps_do_not_overlap(history, SET))),
+        update_finding(history, UPD_12, || {
             history.at(OUTLASTED, |outlasted| updates::stopped_after_first_step(history, SET, outlasted))
         }),
-        finding(UPD_30, || {
-            updates::are_admitted(history)?;
-            all([updates::minimum_stays(history, SET), history.reached(REPAIRED).map(drop)])
-        }),
-        finding(UPD_32, || {
-            updates::are_admitted(history)?;
+        finding(UPD_30, || at_any_time(history, REPAIRED, || updates::minimum_stays(history, SET))),
+        update_finding(history, UPD_32, || {
             history.reached(OUTLASTED)?;
             history.at(REPAIRED, |repaired| updates::is_complete(history, repaired, SET))
         }),

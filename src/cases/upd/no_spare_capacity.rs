@@ -20,8 +20,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(UPD_05, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_05, || {
         updates::steps_do_not_overlap(history, SET)?;
         updates::updater_deletes_only_old(history, SET)?;
         history.at(UPDATED, |updated| updates::is_complete(history, updated, SET))

@@ -60,8 +60,7 @@ async fn lose_and_restore(test: &TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(UPD_16, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_16, || {
         updates::restored_from_old_template(history, SET)?;
         RESTORED.into_iter().try_for_each(|restored| history.reached(restored).map(drop))
     })]

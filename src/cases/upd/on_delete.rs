@@ -93,15 +93,13 @@ pub(super) async fn until_ended(test: &TestContext, set: &str, clause: &'static 
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(UPD_21, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_21, || {
             history.at(GROWN, |grown| {
                 updates::updater_deletes_none(&history.upto(grown), SET)?;
                 history.reached(OUTLASTED).map(drop)
             })
         }),
-        finding(UPD_22, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_22, || {
             let (lost, mark) = history.reached(SharedMark::PodLost)?;
             let name = mark.detail["name"].as_str().unwrap_or_default();
             history.at(BACK, |place| {
@@ -110,21 +108,17 @@ fn check(history: &History) -> Vec<Finding> {
                 binding::others_untouched(&part, lost, &[name])
             })
         }),
-        finding(UPD_23, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_23, || {
             history.reached(GROWN)?;
             history.at(SHRUNK, |shrunk| scaled::old_deleted_before_new(&history.upto(shrunk), CLIQUE))
         }),
-        finding(UPD_34, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_34, || {
             history.at(GROWN, |grown| updates::created_pods_are_new(&history.upto(grown), SET))
         }),
-        finding(UPD_35, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_35, || {
             history.at(OUTLASTED, |outlasted| updates::ended_at_once(&history.upto(outlasted), SET))
         }),
-        finding(UPD_37, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_37, || {
             history.reached(GROWN)?;
             history.at(SHRUNK, |shrunk| updates::counts_new_pods(&history.before(shrunk), CLIQUE))
         }),

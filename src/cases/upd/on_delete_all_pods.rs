@@ -57,8 +57,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(UPD_36, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_36, || {
         let (deleted, _) = history.reached(DELETED)?;
         let (scope, units) = (replica(history, SET, 0)?.scope(), history.units(SET)?);
         history.at(SHORT, |place| {

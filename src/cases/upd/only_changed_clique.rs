@@ -49,13 +49,11 @@ fn kept(before: &Live, after: &Live, clique: &str) -> Ruling {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(UPD_02, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_02, || {
             updates::ended(history, SET)?;
             history.reached(ENDED).map(drop)
         }),
-        finding(UPD_26, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_26, || {
             let ended = history.waited_for(ENDED)?;
             let (change, _) = history.reached(CHANGE)?;
             let (before, after) = (history.before(change), history.before(ended));

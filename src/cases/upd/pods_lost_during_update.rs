@@ -42,8 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    let lost = finding(UPD_15, || {
-        updates::are_admitted(history)?;
+    let lost = update_finding(history, UPD_15, || {
         all([
             updates::replacements_are_kept(history, SET),
             updates::no_excess_pods_created(history, SET, &LOSING),

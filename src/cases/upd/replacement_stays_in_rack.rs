@@ -53,8 +53,7 @@ async fn only_home_is_open(test: &TestContext, is_open: bool) -> Result<(), Stop
 }
 
 pub(super) fn check(history: &History, set: &str, level: &str) -> Vec<Finding> {
-    vec![finding(UPD_19, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_19, || {
         let (converged, _) = history.reached(SharedMark::Converged)?;
         let gang = history.base(set)?.name;
         precondition(TOPO_01, placement::gang_in_one_domain(&history.upto(converged), &gang, level))?;

@@ -77,15 +77,13 @@ async fn until_exact(test: &TestContext, mark: MarkName) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(UPD_13, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_13, || {
             for mark in [GROWN, SHRUNK] {
                 history.at(mark, |over| matches_last_scaling(&history.upto(over)))?;
             }
             Ok(())
         }),
-        finding(UPD_33, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_33, || {
             let started = history.marks(STARTED).map(|(place, _)| place);
             all(started.map(|place| updates::pods_created_since_are_new(history, SET.1, place, must_be_new)))?;
             history.reached(GROWN)?;

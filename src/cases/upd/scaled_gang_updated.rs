@@ -47,8 +47,7 @@ fn units_of_scaled(target: Target, gangs: &[Gang]) -> Vec<Unit> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    vec![finding(UPD_09, || {
-        updates::are_admitted(history)?;
+    vec![update_finding(history, UPD_09, || {
         let units = units_of_scaled(history.header.target, &history.gangs(SET)?);
         let replica = Scope::GroupReplica { group: GROUP.into(), index: 1 };
         // No pod of the replica may be bound before there is room, even if the case stopped early.

@@ -62,8 +62,7 @@ async fn set_strategy(test: &TestContext, strategy: &str) -> Result<(), Stop> {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(UPD_24, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_24, || {
             history.reached(ROLLED)?;
             // After this mark, gang termination deletes the pods, not the update.
             let halted = history.marks(HALTED).next().map_or(history.entries.len(), |(place, _)| place);
@@ -76,8 +75,7 @@ fn check(history: &History) -> Vec<Finding> {
                 _ => Ok(()),
             }
         }),
-        finding(UPD_34, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_34, || {
             let (halted, _) = history.reached(HALTED)?;
             history.at(RECYCLED, |recycled| {
                 updates::pods_created_since_are_new(&history.upto(recycled), SET, halted, |_| true)

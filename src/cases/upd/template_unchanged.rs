@@ -94,8 +94,7 @@ fn set(clique: &mut Value, field: &str, value: &Value) {
 
 fn check(history: &History) -> Vec<Finding> {
     vec![
-        finding(UPD_01, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_01, || {
             for (place, _) in history.marks(UPDATED) {
                 updates::pods_are_complete(&history.before(place), CONTROL)?;
             }
@@ -108,8 +107,7 @@ fn check(history: &History) -> Vec<Finding> {
             }
             Ok(())
         }),
-        finding(UPD_26, || {
-            updates::are_admitted(history)?;
+        update_finding(history, UPD_26, || {
             all([
                 updates::updater_deletes_none(history, SET),
                 updates::updater_deletes_only_old(history, CONTROL),
