@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rstest::rstest;
 use syn::visit::{self, Visit};
 
 /// The lines of `cargo tree`. Cargo reads manifests and Cargo.lock, and downloads nothing.
@@ -85,7 +84,7 @@ fn the_suite_and_the_reference_implementation_are_independent() {
 
 /// Checks are functions of a history, and so is the page. They must not reach a crate that can access a
 /// cluster, the clock of a runtime or the network.
-#[rstest]
+#[rstest::rstest]
 #[case("conformance-contract")]
 #[case("conformance-history")]
 #[case("conformance-expect")]
@@ -106,7 +105,7 @@ fn checks_and_pages_reach_no_cluster(#[case] package: &str) {
 /// A wait and a check about the same state use the same fact. The driver and the checks do not depend on each
 /// other. The crate of programs knows nothing about clusters. Suites use the driver and the checks, and
 /// observations judge nothing.
-#[rstest]
+#[rstest::rstest]
 #[case("programs", &["contract"])]
 #[case("install", &["contract", "programs", "proxy"])]
 #[case("cluster", &["contract", "install", "programs", "proxy"])]
@@ -125,7 +124,7 @@ fn a_crate_uses_only_the_crates_below_it(#[case] name: &str, #[case] uses: &[&st
 }
 
 /// One list registers the suites, and no suite depends on another.
-#[rstest]
+#[rstest::rstest]
 #[case("conformance-cases", "conformance-run")]
 #[case("conformance-plainpods", "conformance-run")]
 #[case("conformance-trainjobs", "conformance-run")]
@@ -168,7 +167,7 @@ fn programs_do_not_depend_on_test_crates() {
 }
 
 /// The crate that describes a cluster is data and needs no client.
-#[rstest]
+#[rstest::rstest]
 #[case("conformance-programs", false)]
 #[case("conformance-install", false)]
 #[case("conformance-cluster", true)]

@@ -86,7 +86,6 @@ pub(crate) fn compare_with(file: &Path, report: &Report) -> Result<Exit, Failure
 mod tests {
     use conformance_contract::clauses::{CLAUSES, Feature};
     use conformance_report::{CaseResult, Features, Judgement, Outcome, TargetReport, testing};
-    use rstest::rstest;
 
     use super::*;
 
@@ -98,7 +97,7 @@ mod tests {
         testing::report(vec![target.conclude(CLAUSES.iter(), vec![case])])
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::passes_as_before(Outcome::pass(), Outcome::pass(), 0)]
     #[case::fails_as_before(Outcome::fail("bound"), Outcome::fail("bound"), 0)]
     #[case::passes_again(Outcome::fail("bound"), Outcome::pass(), 0)]

@@ -174,7 +174,6 @@ mod tests {
     use conformance_contract::verdict::Outcome;
     use conformance_report::testing::report as sample;
     use conformance_report::{CaseResult, Features, Judgement, TargetReport};
-    use rstest::rstest;
 
     use super::*;
 
@@ -196,7 +195,7 @@ mod tests {
         Figure::of(&done)
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::passed(Outcome::pass(), (1, 0))]
     #[case::failed(Outcome::fail("bound in part"), (1, 1))]
     #[case::error(Outcome::error("no nodes"), (1, 1))]
@@ -218,7 +217,7 @@ mod tests {
         assert!((figure.per_10000 - 5000.0).abs() < 1e-6, "{figure:?}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(0, 2.996)]
     #[case(1, 4.744)]
     #[case(10, 16.962)]

@@ -152,8 +152,6 @@ fn changes(was: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Ma
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     pub(crate) fn patched(mut object: Value, patch: &Value) -> Value {
@@ -187,7 +185,7 @@ pub(crate) mod tests {
         NodeState::of(&serde_json::from_value(node.clone()).unwrap())
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::cordon(json!({"spec": {"unschedulable": true}}), "the node is cordoned")]
     #[case::taint(
         json!({"spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule"}, {"key": "new", "effect": "NoExecute"}]}}),
@@ -219,7 +217,7 @@ pub(crate) mod tests {
         assert_eq!(state(&leased()).difference(&changed, Owner::Harness).as_deref(), Some(wanted));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::nothing_of_a_resource(json!({"status": {"capacity": {"example.com/fpga": "0"}}}))]
     #[case::time_of_a_taint(
         json!({"spec": {"taints": [{"key": "team", "value": "blue", "effect": "NoSchedule", "timeAdded": "2026-11-27T00:00:00Z"}]}})
@@ -230,7 +228,7 @@ pub(crate) mod tests {
         assert_eq!(state(&leased()).difference(&changed, Owner::Harness), None);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::added(json!({"labels": {"theirs": "b"}}), false)]
     #[case::changed(json!({"labels": {"changed": "b"}, "annotations": {"note": "b"}}), false)]
     #[case::removed(json!({"labels": {"removed": null}}), false)]

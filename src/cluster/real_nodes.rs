@@ -273,8 +273,6 @@ fn requested(pod: &Pod) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::node_state::tests::patched;
 
@@ -304,7 +302,7 @@ mod tests {
         assert_eq!(nodes.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::plain(json!({}), "True", true)]
     #[case::tainted_for_others(gpu_taint(), "True", true)]
     #[case::silent(json!({}), "Unknown", false)]
@@ -345,7 +343,7 @@ mod tests {
         assert!(restored["metadata"]["annotations"].as_object().is_none_or(Map::is_empty), "{restored}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!({"phase": "Running"}), 3)]
     #[case(json!({"phase": "Succeeded"}), 0)]
     fn gpus_of_pods_that_ended_are_free(#[case] status: Value, #[case] count: u32) {

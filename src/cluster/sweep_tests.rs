@@ -2,7 +2,6 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use kube::client::Body;
-use rstest::rstest;
 use tower_test::mock;
 
 use super::*;
@@ -112,7 +111,7 @@ async fn everything_of_a_run_is_removed_and_nothing_else() {
     insta::assert_snapshot!(log.join("\n"));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::holds(Some("a"), &["ClusterTopologyBinding conformance-topology of run a (unless another run holds it)"])]
 #[case::holds_not(Some("c"), &[])]
 #[case::all_runs(None, &["ClusterTopologyBinding conformance-topology of all runs"])]
@@ -132,7 +131,7 @@ async fn a_shared_object_is_found_for_the_runs_that_hold_it(
     assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::no_label(json!({}), None)]
 #[case::other_run(json!({(KEY): "b"}), Some("a"))]
 #[tokio::test]

@@ -191,8 +191,6 @@ pub enum Class {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     /// The ids of deleted clauses, which are never reused.
@@ -270,7 +268,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("AON-01", "default-scheduler", true)]
     #[case("COEX-02", "volcano", true)]
     #[case("KUBE-07", "default-scheduler", true)]
@@ -288,7 +286,7 @@ mod tests {
         assert_eq!(clause(id).unwrap().applies_to_backend(backend), applies);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("GANG-01", Class::Agnostic)]
     #[case("COEX-02", Class::Agnostic)]
     #[case("AON-02", Class::Sensitive)]

@@ -122,8 +122,6 @@ impl Declared {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::clauses::CLAUSES;
 
@@ -131,7 +129,7 @@ mod tests {
         Target::external_scheduler("mine", features).unwrap()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("AON-02", true)]
     #[case("AON-08", true)]
     #[case("TOPO-01", false)]
@@ -176,7 +174,7 @@ mod tests {
         assert_eq!(reason, "an operator declares it for a backend; target.features cannot declare it");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("volcano", &[], "\"volcano\" is the schedulerName of a backend")]
     #[case("conformance-external", &[], "External profile that the suite defines")]
     #[case("", &[], "is not a valid profile name")]

@@ -49,8 +49,6 @@ impl Requirements {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::backend_declaration::BackendDeclaration;
     use crate::external_scheduler::DECLARABLE;
@@ -62,7 +60,7 @@ mod tests {
     const TOPOLOGIES: Requirements =
         Requirements { properties: &[Property::SeveralTopologies], ..Requirements::NONE };
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(Requirements::NONE, Target::EXTERNAL, None)]
     #[case(ON_KUBE, Target::KUBE_TREE, None)]
     #[case(ON_KUBE, Target::VOLCANO, Some("volcano does not use the scheduler default-scheduler"))]

@@ -365,8 +365,6 @@ impl std::fmt::Display for Target {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::clauses::CLAUSES;
 
@@ -427,7 +425,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(
         Target::KUBE_POD_GROUP,
         Feature::External,

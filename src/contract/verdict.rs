@@ -192,8 +192,6 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn outcome(name: &str) -> Outcome {
@@ -210,7 +208,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(&["pass", "pass"], "pass")]
     #[case(&["unsupported", "unsupported"], "unsupported")]
     #[case(&["unsupported", "pass"], "pass")]
@@ -238,7 +236,7 @@ mod tests {
         assert_eq!(twice.reason().as_deref(), Some("no topology resource; it reads labels; a level"));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(&["pass"], "pass")]
     #[case(&["fail", "pass"], "flaky")]
     #[case(&["error", "pass"], "flaky")]
@@ -251,7 +249,7 @@ mod tests {
         assert_eq!(combined, Some(outcome(verdict).verdict));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("fail", "known-deviation")]
     #[case("pass", "fail")]
     #[case("error", "error")]

@@ -129,11 +129,9 @@ impl fmt::Display for Proof {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("bound-in-part", true)]
     #[case("gone", true)]
     #[case("", false)]

@@ -243,11 +243,9 @@ fn controller_log(cluster: &LocalCluster) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::api(|spec: &mut ClusterSpec| spec.runtime_config.clear(), &[
         Part::Apiserver, Part::KUBE_SCHEDULER, Part::Kwok, Part::ControllerManager,
     ])]

@@ -1,5 +1,4 @@
 use k8s_openapi::api::core::v1::PodSpec;
-use rstest::rstest;
 
 use super::*;
 
@@ -136,7 +135,7 @@ fn the_fields_of_the_manifest_stay() {
     assert_eq!(given["spec"]["template"]["cliques"][0]["labels"]["own"], "label");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::kubelets(true, &["enriched-sidecar"])]
 #[case::simulated(false, &["enriched-first", "enriched-sidecar"])]
 fn init_containers_end_only_on_simulated_nodes(#[case] on_kubelets: bool, #[case] wanted: &[&str]) {
@@ -148,7 +147,7 @@ fn init_containers_end_only_on_simulated_nodes(#[case] on_kubelets: bool, #[case
 }
 
 /// The API server would drop a field that it does not know, without an error.
-#[rstest]
+#[rstest::rstest]
 #[case::kubelets(true)]
 #[case::simulated(false)]
 fn the_pod_template_has_only_fields_of_the_api(#[case] on_kubelets: bool) {

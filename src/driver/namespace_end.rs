@@ -55,7 +55,6 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use conformance_history::{Change, Recorded};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -81,7 +80,7 @@ mod tests {
                 {"type": "NamespaceContentRemaining", "status": "True", "message": remaining}]}})
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::nothing(namespace("2 pods"), &[pod("a", &["f"], true), pod("b", &[], false)], false)]
     #[case::an_event(
         namespace("2 pods"),

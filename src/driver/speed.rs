@@ -169,11 +169,9 @@ impl Reads {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::unknown(&[], 1.0)]
     #[case::fast(&[1, 2, 2], 1.0)]
     #[case::slow(&[1, 30, 32], 2.0)]
@@ -185,7 +183,7 @@ mod tests {
         assert!((reads.factor() - factor).abs() < 1e-9, "{}", reads.factor());
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::slower_than_limits_allow(&[110, 110, 110], None)]
     #[case::much_slower(&[150, 150], Some("reads from the API server took 150.0ms (limit 120ms)"))]
     #[case::one_late_read(&[4, 4, 2400, 4], Some("a read from the API server took 2.4s (limit 2s)"))]
@@ -200,7 +198,7 @@ mod tests {
         assert_eq!(reads.too_slow_since(Instant::now()), None, "it has been fast enough since");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::fast(&[4, 5, 15], None)]
     #[case::slow_for_a_while(&[4, 30, 45, 4, 4, 4, 4], Some(2.0))]
     #[case::slower_than_limits_allow(&[180, 180], Some(4.0))]

@@ -196,8 +196,6 @@ impl std::fmt::Display for Reply {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn reply(code: u16, message: &str, warnings: &[&str]) -> Reply {
@@ -210,7 +208,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::refused(reply(422, "topology is not for you", &[]), true)]
     #[case::warned(reply(201, "", &["299 - \"pack.preferred of rack is ignored\""]), true)]
     #[case::without_a_warning(reply(201, "", &[]), false)]

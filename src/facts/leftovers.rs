@@ -164,7 +164,6 @@ fn creators(object: &Value) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object, one_clique, owned};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -201,7 +200,7 @@ mod tests {
             .end()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::gang_api(json!({"kind": "PodGangMap", "apiVersion": "grove.io/v1alpha1", "metadata": {"name": "x"}}))]
     #[case::gang_resource(object("PodGroup.scheduling.volcano.sh", "x"))]
     #[case::listed_gang_resource(json!({"kind": "PodGroup", "apiVersion": "scheduling.volcano.sh/v1beta1", "metadata": {"name": "x"}}))]
@@ -216,7 +215,7 @@ mod tests {
         assert!(Leftovers::of(&story(), []).contains(&left), "{left}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::injected(with(object("ConfigMap", "istio-ca-root-cert"), by("pilot-discovery")))]
     #[case::by_a_manager_of_the_baseline(with(object("NetworkPolicy", "deny"), by("manager")))]
     #[case::in_the_baseline(with(object("ConfigMap", "w-mesh"), json!({"uid": "1"})))]

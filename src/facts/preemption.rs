@@ -29,12 +29,11 @@ fn reports_eviction(condition: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::upstreams(["DisruptionTarget", "True", "Any"], true)]
     #[case::it_is_over(["DisruptionTarget", "False", "PreemptionEnded"], false)]
     #[case::by_type(["Preempted", "True", "Any"], true)]

@@ -44,12 +44,11 @@ fn decimal(digits: &str, exponent: i32) -> Option<Amount> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!("8"), Some(8 * ONE))]
     #[case(json!(8), Some(8 * ONE))]
     #[case(json!("100m"), Some(ONE / 10))]

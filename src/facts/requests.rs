@@ -107,8 +107,6 @@ fn fill(of: &mut Value, field: &str, amounts: &Value, is_selected: impl Fn(&str)
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn container(gpus: u32) -> Value {
@@ -119,7 +117,7 @@ mod tests {
         json!({"restartPolicy": "Always", "resources": {"requests": {"gpu": gpus}}})
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::sum_of_containers(json!({"containers": [container(2), container(3)]}), 5)]
     #[case::larger_init_container(json!({"containers": [container(2)], "initContainers": [container(3)]}), 3)]
     #[case::smaller_init_container(json!({"containers": [container(4)], "initContainers": [container(3)]}), 4)]

@@ -139,15 +139,13 @@ fn names() -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn selected(name: &str, version: &str) -> SelectedVersion {
         SelectedVersion::of(name, version).unwrap()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("kube-scheduler", "1.36.1", "kubernetes-1.36")]
     #[case("kube-scheduler", "v1.37.0", "kubernetes-1.37")]
     #[case("kube-apiserver", "1.37.0-rc.1", "kubernetes-1.37")]
@@ -167,7 +165,7 @@ mod tests {
         assert!(!found.is_pinned());
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("kube-scheduler", "1.35.2", "no target for Kubernetes 1.35; known: 1.36, 1.37")]
     #[case("etcd", "latest", "expected a version such as 1.37.2")]
     #[case("kai-scheduler", "0.17.0", "version:V works only for etcd, kube-apiserver, ")]

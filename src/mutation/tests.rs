@@ -1,7 +1,5 @@
 use std::collections::BTreeSet;
 
-use rstest::rstest;
-
 use crate::find::{self, Declarations};
 use crate::mutation::{Found, Kind, numbered};
 use crate::population::Population;
@@ -29,7 +27,7 @@ fn body(kind: Kind, body: &str) -> String {
     text.strip_prefix("fn f() -> X { ").and_then(|rest| rest.strip_suffix(" }")).unwrap().to_owned()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::equal(Kind::Comparison, "a == b", "(if on(1) { (a) != (b) } else { a == b })")]
 #[case::less(Kind::Comparison, "a.x < 3", "(if on(1) { (a.x) >= (3) } else { a.x < 3 })")]
 #[case::less_or_equal(Kind::Boundary, "a < b", "(if on(1) { (a) <= (b) } else { a < b })")]
@@ -101,7 +99,7 @@ fn an_expression_is_mutated(#[case] kind: Kind, #[case] source: &str, #[case] ex
     assert_eq!(body(kind, source), expected);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::condition("bool", " if on(1) { return false; } if on(2) { return true; }")]
 #[case::optional("Option<A>", " if on(1) { return None; }")]
 #[case::result("Result<Vec<A>, E>", " if on(1) { return Ok(Default::default()); }")]
@@ -164,7 +162,7 @@ fn all_mutations_of_one_piece_are_independent() {
     );
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::tests("#[cfg(test)] mod tests { fn f() -> bool { a == b } }")]
 #[case::a_test("#[test] fn f() { g(a == b); }")]
 #[case::faults("#[cfg(mutants)] fn f() -> bool { a == b }")]

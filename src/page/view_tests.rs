@@ -1,5 +1,4 @@
 use conformance_report::{Component, ComponentSource, Features, Judgement, Outcome, Violation, testing};
-use rstest::rstest;
 
 use super::cases::slug;
 use super::clauses::{is_relative, prose};
@@ -73,14 +72,14 @@ fn a_report_without_targets_is_shown_with_a_warning() {
     assert!(rendered(&report).contains("The report has no target"));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("default-scheduler (PodGang scope)", "default-scheduler-podgang-scope")]
 #[case("external:my-scheduler", "external-my-scheduler")]
 fn a_target_title_becomes_a_slug(#[case] title: &str, #[case] word: &str) {
     assert_eq!(slug(title), word);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("artifacts/volcano/aon-x", true)]
 #[case("../shard-1/artifacts/x", true)]
 #[case("/etc", false)]
@@ -91,7 +90,7 @@ fn only_relative_paths_become_links(#[case] path: &str, #[case] is_one: bool) {
     assert_eq!(is_relative(path), is_one);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("a `b` c", "a <code>b</code> c")]
 #[case("`<script>` & \"", "<code>&lt;script&gt;</code> &amp; &quot;")]
 #[case("open `end", "open <code>end</code>")]

@@ -13,11 +13,9 @@ fn available_in(meminfo: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("MemTotal:       24000000 kB\nMemAvailable:    2097152 kB\n", Some(2048))]
     #[case("MemTotal:       24000000 kB\n", None)]
     #[case("MemAvailable: much\n", None)]

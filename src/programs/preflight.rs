@@ -108,11 +108,9 @@ pub fn enough_memory(available_mib: Option<u64>, needed_mib: u64) -> Result<Stri
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(
         Some(1024),
         2048,

@@ -2,7 +2,6 @@ use std::time::{Duration, Instant};
 
 use http::{Method, Version};
 use http_body_util::BodyExt;
-use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::testing::{POD, PODS, PROTOBUF, VERSIONS, World, chunk};
@@ -69,7 +68,7 @@ async fn upgrades_are_refused() {
     assert!(world.requests().is_empty());
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case(409, "Conflict", None)]
 #[case(410, "Expired", None)]
 #[case(429, "TooManyRequests", Some(1))]
@@ -130,7 +129,7 @@ async fn a_dropped_request_does_not_reach_the_server_but_a_lost_response_does() 
 }
 
 /// Each attempt of the program first writes counts. If that fails, it writes the error and tries again.
-#[rstest]
+#[rstest::rstest]
 #[case::in_step(json!({"every": 2}), None)]
 #[case::irregular(json!({"irregular": true}), Some(3))]
 #[tokio::test]

@@ -91,7 +91,6 @@ fn announce(judgements: &mut [Judgement], violated: &[&str]) {
 #[cfg(test)]
 mod tests {
     use conformance_contract::verdict::Outcome;
-    use rstest::rstest;
 
     use super::*;
     use crate::{Exit, fixture, verify};
@@ -109,7 +108,7 @@ mod tests {
         clause.outcome.verdict
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::qualified("AON-02/bound-in-part")]
     #[case::word("bound-in-part")]
     fn an_accepted_failure_becomes_a_known_deviation_and_the_report_verifies(#[case] code: &str) {
@@ -120,7 +119,7 @@ mod tests {
         assert_eq!(verify(&report), Ok(()));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::of_the_accepted_clause(&["precondition failed, AON-02 is violated: bound"], true)]
     #[case::of_another_clause(&["precondition failed, AON-02 is violated: bound", "precondition failed, AON-01 is violated: x"], false)]
     #[case::of_a_similar_id(&["precondition failed, AON-021 is violated: bound"], false)]

@@ -202,7 +202,6 @@ mod tests {
 
     use conformance_contract::clauses::{CLAUSES, Feature};
     use conformance_contract::verdict::Outcome;
-    use rstest::rstest;
 
     use super::*;
     use crate::{CaseResult, Features, Judgement, fixture, testing};
@@ -219,7 +218,7 @@ mod tests {
             .conclude(clauses, outcomes.iter().zip(1..).map(case).collect())
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::all_pass(&[Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass()], IMPLEMENTED)]
     #[case::one_fails(&[Outcome::pass(), Outcome::fail("half bound"), Outcome::pass()], NOT_IMPLEMENTED)]
     #[case::one_fails_one_undecided(&[Outcome::error("it ended"), Outcome::fail("half bound")], NOT_IMPLEMENTED)]
@@ -272,7 +271,7 @@ mod tests {
             .conclude(CLAUSES.iter().filter(|clause| ids.contains(clause.id)), vec![case])
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::all_pass("", IMPLEMENTED)]
     #[case::one_fails("KLT-01", NOT_IMPLEMENTED)]
     #[case::of_the_other_requirement("AUTO-03", IMPLEMENTED)]

@@ -1,5 +1,4 @@
 use conformance_contract::verdict::Outcome;
-use rstest::rstest;
 
 use super::*;
 use crate::fixture;
@@ -77,7 +76,7 @@ fn a_written_compact_report_is_read_back_and_verified() {
 }
 
 /// Each edit replaces the first occurrence.
-#[rstest]
+#[rstest::rstest]
 #[case::verdict("\"AON-02\": \"fail\"", "\"AON-02\": \"pass\"", "digest: found")]
 #[case::counts_too(
     "\"AON-02\": \"fail\"",
@@ -145,7 +144,7 @@ fn incomplete_edited_and_merged_reports_are_refused() {
     assert!(CompactReport::of(Vec::new(), &stated()).is_err());
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("grove-conformance run -o /r/one aon", "grove-conformance run aon")]
 #[case("grove-conformance run aon --output /r/one", "grove-conformance run aon")]
 #[case("grove-conformance run --output=/r/one aon", "grove-conformance run aon")]

@@ -80,7 +80,6 @@ fn of_case(title: &str, before: &CaseResult, case: &CaseResult, percent: u32) ->
 #[cfg(test)]
 mod tests {
     use conformance_contract::verdict::Outcome;
-    use rstest::rstest;
     use serde_json::json;
 
     use super::ChangedFigure;
@@ -92,7 +91,7 @@ mod tests {
         report
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::within(json!({"ratio": 1.2}), json!({"ratio": 1.4}), None)]
     #[case::worse(json!({"ratio": 1.0}), json!({"ratio": 1.3}), Some(true))]
     #[case::better(json!({"ratio": 1.0}), json!({"ratio": 0.7}), Some(false))]

@@ -1,5 +1,4 @@
 use conformance_contract::renamed_cases;
-use rstest::rstest;
 
 use super::*;
 use crate::{CaseResult, Judgement, fixture};
@@ -39,7 +38,7 @@ fn a_report_compared_with_itself_has_no_changes() {
     assert!(comparison.still_broken > 0 && comparison.checked_by_both > comparison.still_broken);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::broken(Outcome::pass(), Outcome::fail("x"), Some(ChangeKind::Regression), Exit::NotConformant)]
 #[case::flaky(Outcome::pass(), Outcome::of(Verdict::Flaky, vec!["x".into()]), Some(ChangeKind::Regression), Exit::NotConformant)]
 #[case::no_longer_documented(
@@ -138,7 +137,7 @@ fn a_comparison_without_common_targets_is_inconclusive() {
     assert_eq!((comparison.checked_by_both, comparison.exit()), (0, Exit::Inconclusive));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::whole_passed(Outcome::pass(), Outcome::fail("silent"), Some(ChangeKind::Regression))]
 #[case::part_passes(Outcome::pass(), Outcome::pass(), None)]
 #[case::whole_failed(Outcome::fail("bound"), Outcome::fail("silent"), Some(ChangeKind::NewlyBroken))]

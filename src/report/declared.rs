@@ -60,7 +60,6 @@ pub(super) fn outcome(evidence: &[&Judgement]) -> Option<Outcome> {
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses::CLAUSES;
-    use rstest::rstest;
 
     use super::*;
     use crate::{CaseResult, TargetReport, verify};
@@ -91,7 +90,7 @@ mod tests {
         Outcome::not_run_announced("it is not the harness's to stop")
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::kept([Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass(), Outcome::pass()], Outcome::pass())]
     #[case::core_broken(
         [Outcome::fail("one alone"), Outcome::fail("a part"), Outcome::pass(), Outcome::pass(), Outcome::pass()],
@@ -138,7 +137,7 @@ mod tests {
         assert_eq!(declaration.outcome, Outcome::unsupported("External is not declared"));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("AON-02", true)]
     #[case("AON-08", true)]
     #[case("TOPO-01", false)]

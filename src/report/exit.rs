@@ -103,8 +103,6 @@ impl TargetReport {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::{fixture, verify};
 
@@ -112,7 +110,7 @@ mod tests {
         Outcome { verdict: Verdict::Flaky, announced: false, reasons: vec!["attempt 2 passed".to_owned()] }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::all_pass(vec![Outcome::pass(), Outcome::pass()], 0)]
     #[case::unsupported(vec![Outcome::pass(), Outcome::unsupported("flat")], 0)]
     #[case::known_deviation(vec![Outcome::fail("").of_known_deviation("flat", true)], 0)]

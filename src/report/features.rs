@@ -134,7 +134,6 @@ impl TargetReport {
 mod tests {
     use conformance_contract::clauses::CLAUSES;
     use conformance_contract::verdict::Outcome;
-    use rstest::rstest;
 
     use super::*;
     use crate::{Exit, Features, Judgement, fixture, verify};
@@ -150,7 +149,7 @@ mod tests {
         TargetReport::new("volcano", None, "v1.14.1", features).conclude(CLAUSES.iter(), cases)
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::shown(Outcome::pass(), Standing::DeclaredAndShown)]
     #[case::broken(Outcome::fail("lost"), Standing::DeclaredAndNotShown)]
     #[case::undecided(Outcome::error("gap"), Standing::DeclaredAndNotJudged)]
@@ -188,7 +187,7 @@ mod tests {
         assert_eq!(report.exit(), Exit::Conformant);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::passed(Verdict::Pass, true)]
     #[case::broken(Verdict::Fail, false)]
     #[case::undecided(Verdict::Error, false)]

@@ -184,7 +184,6 @@ fn word(environment: Environment) -> &'static str {
 mod tests {
     use conformance_contract::clauses::{CLAUSES, Clause};
     use conformance_contract::verdict::Outcome;
-    use rstest::rstest;
 
     use super::*;
     use crate::{CaseResult, Features, Judgement};
@@ -223,7 +222,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::all_kept(&|_: &str| Outcome::pass(), "conformant")]
     #[case::one_broken(
         &|id: &str| if id == "AON-02" { Outcome::fail("bound") } else { Outcome::pass() },

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
-use rstest::rstest;
 
 use super::*;
 use crate::fixture;
@@ -200,7 +199,7 @@ fn hostile() -> Report {
     report
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::every_verdict(fixture::report())]
 #[case::all_backends(fixture::all_backends())]
 #[case::interrupted(fixture::interrupted())]
@@ -213,7 +212,7 @@ fn the_xml_matches_the_schema_and_gitlabs_rules(#[case] report: Report) {
 
 const CASE: &str = r#"<testcase name="a" classname="c" time="0.310"/>"#;
 
-#[rstest]
+#[rstest::rstest]
 #[case::valid("", CASE, None)]
 #[case::unknown_element("", "<tests/>", Some("tests is no element"))]
 #[case::unknown_attribute(r#" disabled="0""#, CASE, Some("testsuite has an attribute disabled"))]

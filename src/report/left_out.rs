@@ -114,11 +114,9 @@ fn is_announced(outcome: &Outcome, condition: impl Fn(&str) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("1/1")]
     #[case("2/3")]
     #[case("3/3")]
@@ -126,7 +124,7 @@ mod tests {
         assert_eq!(text.parse::<Shard>().map(|shard| shard.to_string()), Ok(text.to_owned()));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(0, 2, Some("1/2"))]
     #[case(1, 2, Some("2/2"))]
     #[case(2, 2, None)]
@@ -134,7 +132,7 @@ mod tests {
         assert_eq!(Shard::at(index, count).map(|shard| shard.to_string()).as_deref(), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("0/3")]
     #[case("4/3")]
     #[case("0/0")]
@@ -147,7 +145,7 @@ mod tests {
         assert_eq!(text.parse::<Shard>(), Err(InvalidShard));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(1)]
     #[case(2)]
     #[case(3)]

@@ -89,8 +89,6 @@ fn word(outcome: &Outcome) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::fixture;
 
@@ -117,7 +115,7 @@ mod tests {
         assert_eq!(owed, [false, false, true, false, false, false]);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(Outcome::pass(), "pass")]
     #[case(Outcome::fail("bound"), "FAIL")]
     #[case(Outcome::error("gap"), "ERROR")]

@@ -2,7 +2,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use conformance_contract::clauses::{Clause, Environment, Feature};
-use rstest::rstest;
 
 use super::*;
 use crate::verify::verify;
@@ -49,7 +48,7 @@ fn refused(sources: &[MergeInput]) -> String {
     merge(sources, String::new()).unwrap_err().to_string()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::every_verdict(fixture::report())]
 #[case::all_backends(fixture::all_backends())]
 fn merged_shards_equal_the_whole_run(#[case] whole: Report) {
@@ -104,7 +103,7 @@ fn a_case_that_ran_twice_is_refused() {
     assert!(error.contains(" on default-scheduler (PodGroup scope) with the same provider"), "{error}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::suite(|report: &mut Report| report.suite.version = "9.9.9".to_owned(), "version of the suite")]
 #[case::operator(
     |report: &mut Report| report.operator.version = "0.2.0".to_owned(),

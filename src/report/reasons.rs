@@ -82,8 +82,6 @@ pub(super) fn ranges(ids: &[&str]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::fixture;
 
@@ -98,7 +96,7 @@ mod tests {
         assert_eq!(lines, [format!("TOPO-08 on {on}")]);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(&["AON-01"], "AON-01")]
     #[case(&["AON-01", "AON-02"], "AON-01, AON-02")]
     #[case(&["AON-01", "AON-02", "AON-03", "AON-05"], "AON-01..03, AON-05")]

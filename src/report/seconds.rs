@@ -54,11 +54,9 @@ impl fmt::Display for Seconds {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(0)]
     #[case(1)]
     #[case(1_001)]

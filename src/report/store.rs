@@ -189,8 +189,6 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, StoreError> 
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::{fixture, verify};
 
@@ -226,7 +224,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::kind(
         "report.yaml",
         "apiVersion: v1\nkind: Pod\n",

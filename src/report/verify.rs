@@ -146,7 +146,6 @@ fn contract_discrepancy(target: &TargetReport, written: &ClauseResult) -> Option
 mod tests {
     use conformance_contract::clauses::{Class, Level};
     use conformance_contract::verdict::Outcome;
-    use rstest::rstest;
 
     use super::*;
     use crate::fixture;
@@ -164,7 +163,7 @@ mod tests {
         assert_eq!(verify(&fixture::report()), Ok(()));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::summary(
         |report: &mut Report| report.targets[0].summary.core.fail = 0,
         "the summary does not match"

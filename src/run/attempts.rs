@@ -99,8 +99,6 @@ pub(crate) fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> Case
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn attempt(case: &str, clauses: &[(&str, Outcome)]) -> CaseResult {
@@ -136,7 +134,7 @@ mod tests {
         attempt(case, &clauses)
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::it_passes_in_the_last_attempt(&[true, true, false], Verdict::KnownDeviation, 0, "race condition: passed in attempt 3 of at most 5")]
     #[case::it_passes_twice(&[true, false, false], Verdict::KnownDeviation, 0, "race condition: passed in attempt 2 of at most 5")]
     #[case::it_never_passes(&[true; 5], Verdict::Fail, 5, "never passed in 5 attempts")]
@@ -156,7 +154,7 @@ mod tests {
         assert!(reason.contains(parts), "{reason}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::it_passes_later([Outcome::not_run_announced("DEL-08"), Outcome::pass()], Verdict::Pass)]
     #[case::it_fails_later([Outcome::not_run_announced("DEL-08"), Outcome::fail("x")], Verdict::Fail)]
     #[case::it_is_never_decided([Outcome::not_run_announced("DEL-08"), Outcome::not_run_announced("DEL-08")], Verdict::NotRun)]

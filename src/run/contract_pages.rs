@@ -104,7 +104,6 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use conformance_contract::clauses::{CLAUSES, GROUPS, Group, clause};
-    use rstest::rstest;
 
     use super::*;
 
@@ -210,7 +209,7 @@ mod tests {
             assert!(!cases(clause).is_empty(), "{}", clause.id);
         }
     }
-    #[rstest]
+    #[rstest::rstest]
     #[case("AON-10", "| sources | none: only this suite asks for it |")]
     #[case(
         "AON-12",

@@ -5,7 +5,6 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::target;
 use conformance_history::testing::{Story, object, one_clique};
 use conformance_history::{MarkName, SharedMark};
-use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::tests::{BOUND, judged, not_reached, only, reason, refused, violated};
@@ -36,7 +35,7 @@ fn after_timeout(ruling: Ruling, clause: Option<&str>) -> Vec<(String, Verdict, 
     judged.into_iter().map(|of| (of.clause, of.outcome.verdict, first(&of.outcome))).collect()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::not_reached(not_reached())]
 #[case::kept_so_far(Ok(()))]
 fn a_timeout_fails_the_clause_that_requires_the_awaited_state(#[case] ruling: Ruling) {
@@ -64,7 +63,7 @@ fn a_violation_that_a_check_found_explains_a_timeout() {
     assert!(reason(&both[1].outcome).contains("TOPO-02 is violated"), "{both:?}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::of_a_clause(timeout(Some("AON-01")))]
 #[case::on_a_slow_machine(too_slow())]
 fn a_clause_that_a_known_deviation_leaves_undecided_is_announced(#[case] stop: Stop) {

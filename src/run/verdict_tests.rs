@@ -6,7 +6,6 @@ use conformance_contract::ruling::Ruling;
 use conformance_facts::invariant::Invariant;
 use conformance_history::SharedMark;
 use conformance_history::testing::{Story, object, one_clique};
-use rstest::rstest;
 use serde_json::Value;
 
 use super::*;
@@ -54,7 +53,7 @@ pub(super) fn reason(outcome: &Outcome) -> String {
     outcome.reason().unwrap_or_default()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::may_explain_it(
     Target::VOLCANO,
     Some("\nknown: docs/findings/volcano.md, shown by case aon/nothing-requested on volcano ")
@@ -152,7 +151,7 @@ fn a_failing_cluster_makes_every_clause_an_error() {
     assert_eq!(judged[0].outcome.verdict, Verdict::Error);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::kept(Ok(()), Outcome::pass())]
 #[case::invariant(violated(), Outcome::fail(BOUND))]
 #[case::not_reached(not_reached(), Outcome::error("the case did not reach \"scheduler passed\""))]
@@ -161,7 +160,7 @@ fn the_ruling_of_a_finished_case_decides_its_verdict(#[case] ruling: Ruling, #[c
     assert_eq!(only(ruling, None), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::kept(Ok(()), Verdict::Error, &["stopped early", "not found"])]
 #[case::invariant(violated(), Verdict::Fail, &[BOUND, "not found"])]
 #[case::not_reached(not_reached(), Verdict::Error, &["did not reach", "stopped early", "not found"])]
@@ -212,7 +211,7 @@ fn only_declared_features_are_checked_in_a_run_and_in_its_replay() {
     assert!(judged("aon/one-clique-too-large", replayed).is_empty());
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::kube("adm/api-missing", Target::KUBE_POD_GROUP)]
 #[case::volcano("adm/crds-missing", Target::VOLCANO)]
 #[case::kai("adm/crds-missing", Target::KAI)]

@@ -62,7 +62,6 @@ impl PodSpecJson {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -78,7 +77,7 @@ mod tests {
         assert!(PodSpecJson::default().claims("p-0").is_empty());
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!({}), None)]
     #[case(json!({"schedulerName": ""}), None)]
     #[case(json!({"schedulerName": null}), None)]

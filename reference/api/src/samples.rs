@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use rstest::rstest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -202,7 +201,7 @@ fn objections_to(object: &Value) -> Vec<String> {
     objections("", &part, &schema).into_iter().collect()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case(FLAT)]
 #[case(FULL)]
 #[case(POD_GANG)]

@@ -84,12 +84,11 @@ impl TopologyConstraint {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!({"pack": {"required": "rack"}}), Some("rack"), None, &["rack"])]
     #[case(json!({"pack": {"preferred": "host"}}), None, Some("host"), &["host"])]
     #[case(json!({"pack": {"required": "rack", "preferred": "host"}}), Some("rack"), Some("host"), &["rack", "host"])]

@@ -1,12 +1,10 @@
-use rstest::rstest;
-
 use super::*;
 
 fn these(indices: &[u16]) -> Unhealthy {
     Unhealthy::These(indices.iter().copied().collect())
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("", these(&[]), "none")]
 #[case("  ", these(&[]), "none")]
 #[case("0", these(&[0]), "0")]
@@ -18,7 +16,7 @@ fn unhealthy_indices_are_parsed(#[case] text: &str, #[case] expected: Unhealthy,
     assert_eq!((unhealthy.to_string().as_str(), &unhealthy), (shown, &expected));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case(",")]
 #[case("0,,3")]
 #[case("0,3,")]
@@ -32,7 +30,7 @@ fn an_invalid_list_of_indices_is_refused(#[case] text: &str) {
     assert_eq!(text.parse::<Unhealthy>(), Err(Malformed::Unhealthy(text.to_owned())));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("0", Some(0))]
 #[case("8", Some(8))]
 #[case("65535", Some(65535))]
@@ -44,7 +42,7 @@ fn counts_are_parsed(#[case] text: &str, #[case] expected: Option<u16>) {
     assert_eq!(parse_count(text), expected.ok_or_else(|| Malformed::Count(text.to_owned())));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case(0, these(&[]), &[])]
 #[case(2, these(&[]), &[("fake-gpu-0", HEALTHY), ("fake-gpu-1", HEALTHY)])]
 #[case(2, these(&[1]), &[("fake-gpu-0", HEALTHY), ("fake-gpu-1", UNHEALTHY)])]
@@ -60,7 +58,7 @@ fn the_list_contains_every_device_with_its_health(
     assert_eq!(list, expected);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("fake-gpu-0", Ok(()))]
 #[case("fake-gpu-1", Err(Refusal::Unhealthy("fake-gpu-1".to_owned())))]
 #[case("fake-gpu-2", Err(Refusal::Unknown("fake-gpu-2".to_owned())))]

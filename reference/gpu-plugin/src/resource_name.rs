@@ -62,11 +62,9 @@ fn well_formed(text: &str, inside: impl Fn(u8) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("nvidia.com/gpu", "fake-gpu-nvidia.com_gpu.sock")]
     #[case("nvidia.com/mig-1g.5gb", "fake-gpu-nvidia.com_mig-1g.5gb.sock")]
     #[case("a.b/c_d", "fake-gpu-a.b_c_d.sock")]
@@ -75,7 +73,7 @@ mod tests {
         assert_eq!((resource.to_string().as_str(), resource.socket_name().as_str()), (name, socket));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("")]
     #[case("gpu")]
     #[case("nvidia.com/")]

@@ -91,7 +91,6 @@ impl fmt::Display for Parents {
 #[cfg(test)]
 pub(crate) mod tests {
     use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -111,7 +110,7 @@ pub(crate) mod tests {
         .unwrap()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::without_owner(&[])]
     #[case::of_another_kind(&[("ReplicaSet", "w-0-a")])]
     #[case::of_another_pod_clique(&[("PodClique", "w-0-b")])]
@@ -133,7 +132,7 @@ pub(crate) mod tests {
         Parents::new(arguments.iter().map(|text| text.parse().unwrap()).collect())
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("w-0-a:2", Ok(("w-0-a", 2)))]
     #[case("w-0-a", Err("must be NAME:COUNT"))]
     #[case("w-0-a:", Err("must be a number of pods"))]
@@ -168,7 +167,7 @@ pub(crate) mod tests {
         assert!(!parents.are_ready(), "a new list reports every pod again");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::another_name("w-0-a-b", true, false)]
     #[case::not_ready("w-0-a", false, false)]
     #[case::deleting("w-0-a", true, true)]

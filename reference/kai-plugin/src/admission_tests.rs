@@ -2,7 +2,6 @@ use axum::body::{Body, to_bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{self, StatusCode};
 use k8s_openapi::ByteString;
-use rstest::rstest;
 use serde_json::json;
 use tower::ServiceExt;
 
@@ -85,7 +84,7 @@ async fn a_train_job_gets_the_queue_of_its_runtime() {
     assert_eq!(entries[1], patch::entry(Policy::of(&team_a()).unwrap()).unwrap());
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::no_policy(runtime(json!(null)), "r")]
 #[case::of_another(runtime(json!({"volcano": {}})), "r")]
 #[case::no_queue(runtime(json!({"kaiScheduler": {}})), "r")]

@@ -66,8 +66,6 @@ fn without_time(entry: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn runtime(queue: &str) -> Value {
@@ -100,7 +98,7 @@ mod tests {
         assert_eq!(wanted(""), None);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::none(json!(null))]
     #[case::empty(json!([]))]
     #[case::of_others(json!([{"manager": "kueue"}, {"manager": "user"}]))]
@@ -121,7 +119,7 @@ mod tests {
         assert_eq!(written(&json!({"spec": {}}), None), json!([]));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::another_queue(wanted("b"))]
     #[case::no_queue(None)]
     fn a_copied_entry_is_replaced(#[case] wanted_entry: Option<Value>) {

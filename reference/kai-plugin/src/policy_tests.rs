@@ -1,4 +1,3 @@
-use rstest::rstest;
 use serde_json::json;
 
 use super::*;
@@ -15,7 +14,7 @@ fn on_kai() -> Value {
     json!([job("node", json!("kai-scheduler"))])
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::no_runtime(json!(null), None)]
 #[case::no_policy(json!({"spec": {}}), None)]
 #[case::null_policy(json!({"spec": {"podGroupPolicy": null}}), None)]
@@ -28,7 +27,7 @@ fn the_queue_of_a_runtime(#[case] runtime: Value, #[case] queue: Option<Option<&
     assert_eq!(Policy::of(&runtime).map(Policy::queue), queue);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::short("a", true)]
 #[case::longest(&"a".repeat(63), true)]
 #[case::mixed("Team_A.v-1", true)]
@@ -50,7 +49,7 @@ fn an_invalid_queue_is_reported_with_the_rule() {
     insta::assert_snapshot!(Policy::of(&runtime).unwrap().check().errors[0], @r#"spec.podGroupPolicy.kaiScheduler.queue: Invalid value: "team/a": it becomes the value of the label kai.scheduler/queue, which must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"#);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::volcano(json!({"kaiScheduler": {}, "volcano": {}}), "spec.podGroupPolicy.volcano")]
 #[case::coscheduling(json!({"kaiScheduler": {"queue": "a"}, "coscheduling": {}}), "spec.podGroupPolicy.coscheduling")]
 fn a_second_policy_is_refused(#[case] policy: Value, #[case] path: &str) {

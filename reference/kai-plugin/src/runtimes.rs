@@ -63,12 +63,11 @@ impl Runtimes for Client {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::of_the_cluster(json!({"name": "r", "kind": "ClusterTrainingRuntime", "apiGroup": GROUP}), Some(Kind::Cluster))]
     #[case::of_the_namespace(json!({"name": "r", "kind": "TrainingRuntime", "apiGroup": GROUP}), Some(Kind::Namespaced))]
     #[case::by_default(json!({"name": "r"}), Some(Kind::Cluster))]

@@ -181,8 +181,6 @@ impl Response {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::FieldError;
 
@@ -249,7 +247,7 @@ mod tests {
         json!({ "apiVersion": api_version, "kind": kind, "request": request }).to_string()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::not_json("{".into())]
     #[case::empty(String::new())]
     #[case::no_request(body("admission.k8s.io/v1", "AdmissionReview", Value::Null))]

@@ -65,11 +65,9 @@ fn git(clone: &Path, args: &[&str]) -> Result<Option<String>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case((1, 3), true)]
     #[case((2, 2), false)]
     #[case((3, 4), false)]

@@ -362,11 +362,9 @@ pub(crate) async fn close(environment: &Environment) {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(ProviderName::Local, 1, 5)]
     #[case(ProviderName::Local, 2, 10)]
     #[case(ProviderName::Kind, 1, 2)]

@@ -97,7 +97,6 @@ pub(super) fn failure_of(job: &Job) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -116,7 +115,7 @@ mod tests {
         json!({"terminated": {"exitCode": code, "message": message}})
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::runs("Running", json!({"running": {}}), Stage::Runs("worker-3".into()))]
     #[case::stored("Succeeded", ended(0, ""), Stage::Succeeded)]
     #[case::killed("Failed", ended(137, ""), Stage::Failed("it exited with code 137".into()))]
@@ -168,7 +167,7 @@ mod tests {
         assert_eq!(stage(&pod), Stage::Failed("Evicted: low on memory".into()));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!({}), false, None)]
     #[case(json!({"conditions": [{"type": "SuccessCriteriaMet", "status": "True"}]}), false, None)]
     #[case(json!({"conditions": [{"type": "Complete", "status": "True"}]}), true, None)]

@@ -1,7 +1,6 @@
 use std::sync::{Arc, Mutex};
 
 use http::Method;
-use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
@@ -44,7 +43,7 @@ fn archive(bytes: usize, seed: u8) -> Vec<u8> {
     (0..bytes).map(|index| (index % 251) as u8 ^ seed).collect()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::small(10, 1)]
 #[case::one_full_chunk(CHUNK, 1)]
 #[case::several_chunks(2 * CHUNK + 1, 3)]

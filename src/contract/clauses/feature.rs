@@ -142,8 +142,6 @@ pub struct UnknownFeature(pub String);
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     #[test]
@@ -153,7 +151,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(Feature::GangScheduling, &["AON-01", "AON-02"])]
     #[case(Feature::TopologyResource, &["TOPO-09", "DEL-09", "DEL-13"])]
     #[case(Feature::QueueLabel, &["TRN-01", "TRN-02"])]

@@ -74,11 +74,9 @@ impl<'a> Source<'a> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("grove#209", "https://github.com/ai-dynamo/grove/issues/209")]
     #[case("KEP-4671", "https://github.com/kubernetes/enhancements/issues/4671")]
     #[case("https://example.com/a", "https://example.com/a")]
@@ -90,7 +88,7 @@ mod tests {
         assert_eq!(Source(source).address().as_deref(), Some(address));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("GROVE GS1")]
     #[case("OWN")]
     #[case("grove:docs/a.md")]

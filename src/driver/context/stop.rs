@@ -194,7 +194,6 @@ impl Stop {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::Story;
-    use rstest::rstest;
 
     use super::*;
 
@@ -210,7 +209,7 @@ mod tests {
         }))
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::of_the_case(Duty::Case, None, Some(None))]
     #[case::of_a_clause(Duty::Clause("AON-01"), None, Some(Some("AON-01")))]
     #[case::of_the_harness(Duty::Harness, None, None)]

@@ -46,13 +46,12 @@ pub(super) async fn api_versions(client: &Client) -> kube::Result<BTreeSet<Strin
 mod tests {
     use http::{Request, Response};
     use kube::client::Body;
-    use rstest::rstest;
     use serde_json::json;
     use tower_test::mock;
 
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::upgraded("PodGroup", "scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1beta1")]
     #[case::not_upgraded("PodGroup", "scheduling.k8s.io/v1alpha2", "scheduling.k8s.io/v1alpha2")]
     #[case::unknown_version("PodGroup", "scheduling.k8s.io/v9", "scheduling.k8s.io/v1alpha2")]

@@ -3,7 +3,6 @@ use std::sync::Mutex;
 
 use http::{Request, Response};
 use kube::client::Body;
-use rstest::rstest;
 use serde_json::json;
 use tower_test::mock;
 
@@ -125,7 +124,7 @@ async fn until(recorder: &Recorder, length: usize) -> Vec<String> {
     lines(recorder)
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::list(
     Server::default().list("pods", vec![refused(403, "no")]).list("nodes", vec![refused(403, "no")]),
     "this identity may not list nodes, list pods: no"
@@ -140,7 +139,7 @@ async fn every_missing_permission_is_named(#[case] server: Server, #[case] messa
     assert_eq!(error.to_string(), message);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::refused_once(vec![refused(403, "not yet"), listed(1, &[])])]
 #[case::not_served(vec![refused(404, "NotFound")])]
 #[case::late(vec![refused(500, "InternalError"), refused(503, "Overloaded"), listed(1, &[])])]
@@ -186,7 +185,7 @@ async fn a_watch_resumes_at_its_last_version() {
     assert_eq!(recorder.failure(), None);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::refused(refused(410, "too old"))]
 #[case::watched(watched(&[("ERROR", json!({"kind": "Status", "status": "Failure", "code": 410, "reason": "Expired", "message": "too old"}))]))]
 #[tokio::test(start_paused = true)]
@@ -197,7 +196,7 @@ async fn a_lost_watch_leaves_a_gap(#[case] lost: Answer) {
     assert_eq!(until(&recorder, 2).await, ["gap of Pod: too old", "Added new"]);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::no_objects(vec![listed(1, &[])], None)]
 #[case::behind(
     vec![listed(1, &[]), listed(9, &[pod("p", 7)])],

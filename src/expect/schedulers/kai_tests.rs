@@ -1,5 +1,4 @@
 use conformance_history::testing::{Story, object};
-use rstest::rstest;
 
 use super::*;
 
@@ -71,7 +70,7 @@ fn a_replica_without_scaled_gangs_matches() {
 }
 
 /// A change of the aggregate, and the expected faults for the base gang and for the scaled gang.
-#[rstest]
+#[rstest::rstest]
 #[case::less_than_all("/subGroups/7/minSubGroup", json!(1), "subgroup 1-base does not require all of leaf-a, rack", "")]
 #[case::another_size("/subGroups/8/minMember", json!(1), "w-0-a.minMember is 1, want 2", "")]
 #[case::a_scaled_one_is_needed("/subGroups/1/minSubGroup", json!(1), "the PodGroup requires more than subgroup 1-base", "")]

@@ -3,7 +3,6 @@ use std::path::Path;
 
 use conformance_contract::clauses::Feature;
 use conformance_contract::target::Target;
-use rstest::rstest;
 
 use super::description::Description;
 use super::open;
@@ -37,7 +36,7 @@ async fn missing_crd_files_and_other_objects_are_errors() {
     assert_eq!(objects().unwrap().len(), 2);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::a_misspelt_field("readyness: {}\n", "unknown field `readyness`")]
 #[case::a_placeholder("args: ['--port={webhookport}']\n", "args: unknown placeholder {webhookport}")]
 #[case::profiles("configuration: {template: {a: 1}, profiles: /a}\n", "the template has no list at /a")]
@@ -59,7 +58,7 @@ async fn an_invalid_description_is_a_usage_error(#[case] more: &str, #[case] mes
     assert!(error.is_usage() && error.to_string().contains(message), "{error}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("kind: OperatorDescription\n", "apiVersion: expected conformance.grove.io/v1alpha1, found nothing")]
 #[case("[1]\n", "expected one YAML document, a mapping")]
 #[case(&SMALL.replace("OperatorDescription", "Operator"), r#"kind: expected OperatorDescription, found "Operator""#)]
@@ -149,7 +148,7 @@ async fn a_declaration_has_features_and_configuration() {
     assert!(error.to_string().contains("found its, expected mine"), "{error}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("clusterAdmin: true\n", "identity is missing: name the user who has the roles")]
 #[case(
     "identity: {user: me}\nclusterAdmin: true\nroles: [{file: r}]\n",

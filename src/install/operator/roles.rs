@@ -95,8 +95,6 @@ fn rules_in(text: &str, blocks: &[RoleBlock], enabled: &[String]) -> Result<Vec<
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     const TEMPLATE: &str = r#"apiVersion: rbac.authorization.k8s.io/v1
@@ -142,7 +140,7 @@ rules:
         assert_eq!(groups(head, &["volcano"]).unwrap(), [""], "a plain ClusterRole");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::unknown_block(&TEMPLATE.replace("more }}", "other }}"), "line 14: `blocks` has no entry for this condition")]
     #[case::value(&TEMPLATE.replace("[pods]", "{{ .Values.kinds }}"), "line 7: only `if` and `end` are supported")]
     #[case::otherwise(&TEMPLATE.replacen("{{- end }}", "{{- else }}", 1), "line 13: only `if` and `end` are supported")]

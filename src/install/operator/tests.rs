@@ -6,7 +6,6 @@ use conformance_contract::target::Target;
 use conformance_programs::ProgramError;
 use conformance_programs::components::Progress;
 use conformance_programs::images::Image;
-use rstest::rstest;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -102,7 +101,7 @@ async fn built(folder: &TempDir) -> Operator {
     opened.build(&Silent).await.unwrap()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::before_volcano(&[BINDINGS], "with ClusterTopologyBinding (from v0.1.0-alpha.9)", false)]
 #[case::volcano(&[BINDINGS, VOLCANO], "with a Volcano backend", true)]
 #[case::epochs(&[BINDINGS, VOLCANO, GANG_MAPS], "PodGang names by epoch (PodGangMap)", true)]
@@ -125,7 +124,7 @@ const KAI_POD_GROUPS: &str = r#"{{- if include "grove.scheduler.hasProfile" (lis
 {{- end }}
 "#;
 
-#[rstest]
+#[rstest::rstest]
 #[case::before_volcano(&[BINDINGS], false, "from v0.1.0-alpha.9", true)]
 #[case::before_its_own_pod_groups(&[BINDINGS, VOLCANO], false, "with a Volcano backend (from v0.1.0-alpha.11)", true)]
 #[case::with_its_own_pod_groups(&[BINDINGS, VOLCANO], true, "with PodGroups for KAI (after v0.1.0-alpha.12-rc1)", false)]

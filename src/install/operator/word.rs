@@ -50,11 +50,9 @@ impl Word {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("upstream=/src/grove", Word::Of(UPSTREAM, "/src/grove".into()))]
     #[case("upstream=a:b=c", Word::Of(UPSTREAM, "a:b=c".into()))]
     #[case("exec:op.yaml", Word::File("op.yaml".into()))]
@@ -63,7 +61,7 @@ mod tests {
         assert_eq!(Word::parse(word).unwrap(), expected);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("upstream", "unknown kind of operator")]
     #[case("upstream=", "no folder is given")]
     #[case("exec:", "no file is given")]

@@ -1,6 +1,5 @@
 //! Tests with a script in place of Helm.
 
-use rstest::rstest;
 use serde_json::json;
 
 use super::*;
@@ -45,7 +44,7 @@ fn argv_of_a_chart_of_the_user() {
     insta::assert_snapshot!(argv(&release), @"upgrade --install volcano ./charts/volcano --namespace volcano-system --kubeconfig DIR/kubeconfig --values DIR/helm/volcano.json --timeout 600s --create-namespace --wait");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::oci("oci://example.org/charts/volcano@1.15.1", "oci://example.org/charts/volcano@1.15.1")]
 #[case::port("oci://localhost:5000/volcano", "oci://localhost:5000/volcano")]
 #[case::digest("oci://example.org/volcano@sha256:0a1b", "oci://example.org/volcano@sha256:0a1b")]
@@ -57,7 +56,7 @@ fn a_chart_of_the_user_replaces_the_pinned_one(#[case] words: &str, #[case] char
     assert_eq!(release.chart.to_string(), chart);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("oci://example.org/volcano@sha256:0a1b", None)]
 #[case("/home/me@work/volcano", None)]
 #[case("mine/volcano@1.15.1", Some("1.15.1"))]
@@ -66,7 +65,7 @@ fn only_text_that_is_a_version_is_passed_to_helm(#[case] words: &str, #[case] ve
     assert_eq!(release.chart.version.as_deref(), version);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("")]
 #[case("@")]
 #[case("volcano@")]
@@ -143,7 +142,7 @@ async fn the_version_is_the_one_that_helm_lists() {
     assert_eq!(values.trim_end(), values_for(volcano::SCHEDULER));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::of_the_chart("mine/volcano@1.15.1", "1.15.1")]
 #[case::nothing("./volcano", "unknown")]
 #[tokio::test]
@@ -157,7 +156,7 @@ async fn without_an_application_version_the_version_of_the_chart_is_used(
     assert_eq!(installed.version, version);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::fails(
     "echo 'Error: no registry answers' >&2; exit 1",
     &["upgrade --install kai-scheduler oci://ghcr.io", "Error: no registry answers"]

@@ -1,6 +1,5 @@
 use std::sync::Mutex;
 
-use rstest::rstest;
 use tempfile::TempDir;
 
 use super::*;
@@ -60,7 +59,7 @@ fn every_recipe_matches_the_processes_of_its_scheduler() {
     }
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::newest(&[TOPOLOGIES, EMBEDDED, LOG_FORMAT], true, true)]
 #[case::without_the_log_flag(&[TOPOLOGIES, EMBEDDED], false, true)]
 #[case::without_both_flags(&[TOPOLOGIES], false, false)]
@@ -90,7 +89,7 @@ async fn a_release_that_is_too_old_is_rejected() {
     assert!(error.is_usage() && error.to_string().contains("v0.12.0 is the first"), "{error}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::no_folder("kai-scheduler", "/no/such/folder", "the folder does not exist")]
 #[case::another_repository(
     "vc-scheduler",

@@ -249,8 +249,6 @@ fn objects() -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::schedulers::tests::home;
 
@@ -265,7 +263,7 @@ mod tests {
         ));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(GANG)]
     #[case(NETWORK_TOPOLOGY)]
     fn a_plugin_can_be_left_out(#[case] off: &str) {

@@ -59,15 +59,13 @@ fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn version(text: &str) -> ModuleVersion {
         text.parse().unwrap()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("1.37.2", "v1.37.2", "1.37", true)]
     #[case("v1.37.2", "v1.37.2", "1.37", true)]
     #[case("v1.38.0-alpha.1", "v1.38.0-alpha.1", "1.38", false)]
@@ -83,7 +81,7 @@ mod tests {
         assert_eq!((found.minor().as_str(), found.is_release()), (minor, is_release));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("")]
     #[case("latest")]
     #[case("1.37")]
@@ -97,7 +95,7 @@ mod tests {
         assert_eq!(text.parse::<ModuleVersion>(), Err(NoVersion));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("1.37.10", "1.37.9", true)]
     #[case("1.37.2", "1.37.2", false)]
     #[case("1.37.1", "1.37.2", false)]

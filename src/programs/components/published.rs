@@ -67,11 +67,9 @@ fn folder() -> Result<PathBuf, ProgramError> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("go: k8s.io/kubernetes@v1.37.99: invalid version: unknown revision v1.37.99", true)]
     #[case("go: m@v9.9.9: reading https://proxy.golang.org/m/@v/v9.9.9.info: 404 Not Found", true)]
     #[case("go: m@v9.9.9: reading file:///p/m/@v/v9.9.9.info: no such file or directory", true)]

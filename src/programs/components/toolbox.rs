@@ -340,12 +340,10 @@ async fn lock(name: &str, path: &Path, progress: &dyn Progress) -> Result<File, 
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     /// A killed process, a full disk or an interrupted copy can leave an incomplete program in the cache.
-    #[rstest]
+    #[rstest::rstest]
     #[case::complete(Some(4), "prog", true)]
     #[case::of_an_older_version(None, "prog", true)]
     #[case::incomplete(Some(4), "pr", false)]

@@ -163,7 +163,6 @@ fn required<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
 mod tests {
     use std::path::Path;
 
-    use rstest::rstest;
     use tempfile::TempDir;
 
     use super::super::checkout::{VersionFrom, revision};
@@ -252,7 +251,7 @@ mod tests {
         assert_ne!(now().await, second);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::itself("module k8s.io/kubernetes\n", "v1.38.0-alpha.1-4-gabc", Some(("v1.38.0-alpha.1-4-gabc", "1", "38")))]
     #[case::without_tags("module k8s.io/kubernetes\n", "0a1b2c3d", None)]
     #[case::required("module m\nrequire (\n\tk8s.io/kubernetes v1.35.2 // indirect\n)\n", "v1", Some(("v1.35.2", "1", "35")))]

@@ -44,15 +44,13 @@ fn known(values: &Values) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     fn values() -> Values {
         [("config", "C".to_owned()), ("webhook-port", "1005".to_owned())].into()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("--config={config}", "--config=C")]
     #[case("{config}{config}:{webhook-port}", "CC:1005")]
     #[case(r#"{"a": {}}"#, r#"{"a": {}}"#)]

@@ -68,7 +68,6 @@ pub(super) fn warnings(old: &PodCliqueSet, new: &PodCliqueSet) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -78,7 +77,7 @@ mod tests {
     const GROUP: &str = "/spec/template/podCliqueScalingGroups/0/scaleConfig";
 
     /// The clique and the scaling group each have 2 replicas and `minAvailable` 1.
-    #[rstest]
+    #[rstest::rstest]
     #[case::both(json!({ "minReplicas": 1, "maxReplicas": 4 }), 0)]
     #[case::min_by_default(json!({ "maxReplicas": 2 }), 0)]
     #[case::below_the_minimum(json!({ "minReplicas": 0, "maxReplicas": 4 }), 1)]

@@ -45,7 +45,6 @@ pub fn validate_cluster_topology_binding(
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -70,14 +69,14 @@ mod tests {
 
     const LEVELS: &[(&str, &str)] = &[("zone", "z"), ("rack", "r")];
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(LEVELS, &[])]
     #[case(LEVELS, &["kai-scheduler"])]
     fn a_valid_binding_is_admitted(#[case] levels: &[(&str, &str)], #[case] schedulers: &[&str]) {
         assert_eq!(validate_cluster_topology_binding(&binding(levels, schedulers), None, &registry()), []);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::domain(&[("zone", "z"), ("zone", "r")], &[])]
     #[case::key(&[("zone", "z"), ("rack", "z")], &[])]
     #[case::scheduler_twice(LEVELS, &["kai-scheduler", "kai-scheduler"])]
@@ -106,7 +105,7 @@ mod tests {
         "#);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!({ "finalizers": [] }), false)]
     #[case(json!({ "deletionTimestamp": "2026-01-01T00:00:00Z" }), true)]
     fn a_binding_of_a_disabled_scheduler_can_be_edited_and_deleted(

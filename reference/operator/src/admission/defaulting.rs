@@ -66,8 +66,6 @@ impl Defaulter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
     use crate::admission::fixture;
 
@@ -105,7 +103,7 @@ mod tests {
         "#);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!({}), 1, 1)]
     #[case(json!({ "replicas": 0 }), 1, 1)]
     #[case(json!({ "replicas": 3 }), 3, 3)]
@@ -153,7 +151,7 @@ mod tests {
         assert_eq!(default_pod_clique_set(&mut pcs), []);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(json!(null))]
     #[case(json!({ "spec": { "template": [] } }))]
     #[case(json!({ "spec": { "template": { "cliques": "a", "headlessServiceConfig": {} } } }))]

@@ -119,7 +119,6 @@ fn claim_sources(
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -137,7 +136,7 @@ mod tests {
     }
 
     /// The group of the fixture is `sg` with the cliques `b` and `c` in 2 replicas.
-    #[rstest]
+    #[rstest::rstest]
     #[case::replica("sg-1-b", "PodClique demo-0-sg-1-b")]
     #[case::later_replica("sg-7-c", "PodClique demo-0-sg-7-c")]
     fn a_clique_with_the_name_of_a_member_is_refused(#[case] name: &str, #[case] object: &str) {
@@ -146,7 +145,7 @@ mod tests {
         assert!(!found.contains('\n'), "{found}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("sg-1")]
     #[case("sg-01-b")]
     #[case("sg-b-1")]
@@ -168,7 +167,7 @@ mod tests {
         assert!(found.contains("PodClique demo-0-sg-0-1-b"), "{found}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::both(json!({"maxReplicas": 3}), json!({"maxReplicas": 3}), true)]
     #[case::only_the_clique(json!({"maxReplicas": 3}), Value::Null, false)]
     #[case::only_the_group(Value::Null, json!({"maxReplicas": 3}), false)]
@@ -206,7 +205,7 @@ mod tests {
         assert_eq!(of_different_names, "");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("default", json!("CliqueStartupTypeInOrder"), 1)]
     #[case("default", json!("CliqueStartupTypeAnyOrder"), 0)]
     #[case("defaults", json!("CliqueStartupTypeInOrder"), 0)]

@@ -98,7 +98,6 @@ impl Changes {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -119,7 +118,7 @@ mod tests {
         json!([{ "name": "claim", "scope": "AllReplicas" }])
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("/spec/template/cliques/-", clique("d"))]
     #[case("/spec/template/cliques/0", Value::Null)]
     #[case(&format!("{CLIQUE}/name"), json!("z"))]
@@ -146,7 +145,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("/spec/replicas", json!(2))]
     #[case("/spec/updateStrategy", json!({ "type": "OnDelete" }))]
     #[case("/spec/template/terminationDelay", json!("1h"))]

@@ -70,11 +70,9 @@ fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> boo
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("a", true)]
     #[case("a-1.b", true)]
     #[case("", false)]
@@ -89,7 +87,7 @@ mod tests {
         assert_eq!(is_dns_subdomain(name), valid);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("app", true)]
     #[case("Team.x_1", true)]
     #[case("example.com/app", true)]

@@ -58,7 +58,6 @@ fn of_pod_spec(PodSpecJson(spec): &PodSpecJson, is_member: bool, path: &str) -> 
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -72,7 +71,7 @@ mod tests {
         json!([{"name": name, "value": "mine"}])
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(&format!("{CLIQUE}/labels"), json!({"app.kubernetes.io/name": "mine"}), "labels[app.kubernetes.io/name]")]
     #[case(&format!("{CLIQUE}/labels"), json!({"grove.io/generation": "7"}), "labels[grove.io/generation]")]
     #[case(
@@ -94,7 +93,7 @@ mod tests {
         assert!(matches!(&found[..], [only] if only.contains(words)), "{found:?}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(&format!("{CLIQUE}/labels"), json!({"app.kubernetes.io/version": "1", "grove.example.com/x": "1"}))]
     #[case(&format!("{CLIQUE}/annotations"), json!({"grove.io/mnnvl-group": "none"}))]
     #[case(&format!("{CLIQUE}/spec/podSpec/hostname"), json!(""))]

@@ -56,7 +56,6 @@ fn check_pod_spec(
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -64,7 +63,7 @@ mod tests {
 
     const POD_SPEC: &str = "/spec/template/cliques/1/spec/podSpec";
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::no_class("preemptionPolicy", json!("Never"), "", "", 1)]
     #[case::the_default("preemptionPolicy", json!("PreemptLowerPriority"), "", "", 0)]
     #[case::class_of_the_system("preemptionPolicy", json!("Never"), "", "system-node-critical", 1)]

@@ -91,7 +91,6 @@ pub(super) fn entries<'a>(object: &'a Value, list: &str) -> impl Iterator<Item =
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -105,7 +104,7 @@ mod tests {
         check(&pcs(edits))
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("nodeName", json!("n1"))]
     #[case("topologySpreadConstraints", json!([{ "maxSkew": 1 }]))]
     #[case("containers/0/env", json!([{ "name": "1A" }]))]
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(errors(field, value).len(), 1);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("nodeName", json!(""))]
     #[case("nodeSelector", json!({ "pool": "x" }))]
     #[case("topologySpreadConstraints", json!([]))]
@@ -127,7 +126,7 @@ mod tests {
         assert_eq!(errors(field, value), []);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("containers", "grove-initc", "CliqueStartupTypeInOrder", 1)]
     #[case("initContainers", "grove-initc", "CliqueStartupTypeInOrder", 1)]
     #[case("volumes", "pod-info-vol", "CliqueStartupTypeInOrder", 1)]

@@ -143,7 +143,6 @@ fn check_names(pcs: &PodCliqueSet) -> Vec<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -171,7 +170,7 @@ mod tests {
         lines(&check(&pcs(&[(TEMPLATES, json!([template("nic")])), (pointer, value)])))
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(TEMPLATES, json!([template("")]), "resourceClaimTemplates[0].name: Required value")]
     #[case(TEMPLATES, json!([template("a"), template("a")]), "resourceClaimTemplates[1].name: Duplicate value")]
     #[case(TEMPLATES, json!([{"name": "a", "templateSpec": {"spec": {}}}]), "at least one device request is required")]
@@ -200,7 +199,7 @@ mod tests {
         assert!(findings(SHARING, twice).contains("resourceSharing[1].name: Duplicate value: \"nic\""));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(SHARING, entry(json!({"filter": {"childCliqueNames": ["a", "b"], "childScalingGroupNames": ["sg"]}})))]
     #[case(SHARING, entry(json!({"name": "theirs", "namespace": "shared"})))]
     #[case(SHARING, entry(json!({"namespace": ""})))]

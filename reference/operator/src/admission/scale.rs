@@ -130,7 +130,6 @@ fn below(replicas: i64, minimum: i32) -> Vec<crate::backend::FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -179,7 +178,7 @@ mod tests {
         answer.into_review("u")["response"].take()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::to_the_minimum(json!(3), json!(2), true)]
     #[case::below(json!(3), json!(1), false)]
     #[case::to_zero(json!(3), json!(0), false)]
@@ -201,7 +200,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::supported_by_all_gangs("x", true)]
     #[case::not_supported_by_one_gang("rigid", false)]
     #[case::a_member_of_a_group("member", false)]

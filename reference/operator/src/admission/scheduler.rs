@@ -84,7 +84,6 @@ async fn backend_findings(
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -109,7 +108,7 @@ mod tests {
         cluster(vec![asked("default-scheduler"), asked("kai-scheduler"), not_ready]).registry
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(["", "", ""])]
     #[case(["default-scheduler", "", "default-scheduler"])]
     #[case(["kai-scheduler", "kai-scheduler", "kai-scheduler"])]
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!((findings.errors, findings.warnings), (Vec::new(), vec!["asked".to_owned()]));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::two(["kai-scheduler", "", "kai-scheduler"])]
     #[case::not_enabled(["koord-scheduler", "koord-scheduler", "koord-scheduler"])]
     #[case::not_ready(["volcano", "volcano", "volcano"])]
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!((findings.errors.len(), findings.warnings.len()), (1, 0));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::two(["kai-scheduler", "", "kai-scheduler"], false)]
     #[case::not_enabled(["koord-scheduler", "koord-scheduler", "koord-scheduler"], false)]
     #[case::not_ready(["volcano", "volcano", "volcano"], true)]

@@ -90,7 +90,6 @@ mod tests {
     use axum::http::StatusCode;
     use axum::http::header::CONTENT_TYPE;
     use k8s_openapi::ByteString;
-    use rstest::rstest;
     use serde_json::{Value, json};
     use tower::ServiceExt;
 
@@ -207,7 +206,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[tokio::test]
     async fn a_malformed_review_is_a_bad_request(
         #[values(DEFAULT_POD_CLIQUE_SET_PATH, VALIDATE_POD_CLIQUE_SET_PATH, VALIDATE_CLUSTER_TOPOLOGY_PATH)]

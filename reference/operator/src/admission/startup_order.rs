@@ -86,7 +86,6 @@ fn reachable<'a>(from: &str, dependencies: &Dependencies<'a>) -> BTreeSet<&'a st
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -101,7 +100,7 @@ mod tests {
         ])
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::none(json!([]), json!([]), json!([]))]
     #[case::chain(json!([]), json!(["a"]), json!(["b"]))]
     #[case::diamond(json!(["b", "c"]), json!(["c"]), json!([]))]
@@ -109,7 +108,7 @@ mod tests {
         assert_eq!(check(&with(a, b, c)), []);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::itself(json!(["a"]), json!([]), json!([]))]
     #[case::twice(json!([]), json!(["a", "a"]), json!([]))]
     #[case::empty(json!([""]), json!([]), json!([]))]

@@ -151,7 +151,6 @@ pub(super) fn pcs_name(pcs: &PodCliqueSet) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -169,7 +168,7 @@ mod tests {
         json!({ "name": name, "spec": { "replicas": 1, "minAvailable": 1, "podSpec": {} } })
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("/spec/replicas", json!(-1), "must be greater than or equal to 0")]
     #[case(CLIQUES, json!([]), "at least one PodClique must be defined")]
     #[case(&format!("{CLIQUES}/0/spec/replicas"), json!(0), "must be greater than 0")]
@@ -203,7 +202,7 @@ mod tests {
         assert!(errors.contains(message), "{errors}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("/spec/replicas", json!(0))]
     #[case(&format!("{CLIQUES}/0/spec/replicas"), json!(1))]
     #[case(&format!("{CLIQUES}/0/spec/minAvailable"), json!(1))]
@@ -228,7 +227,7 @@ mod tests {
     }
 
     /// `demo` has 4 characters and `sg` 2; the limit is 45.
-    #[rstest]
+    #[rstest::rstest]
     #[case::standalone_fits("a", 41, 0)]
     #[case::standalone_is_too_long("a", 42, 2)]
     #[case::member_fits("b", 39, 0)]

@@ -203,7 +203,6 @@ impl<'a> Levels<'a> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -230,7 +229,7 @@ mod tests {
         check(&pcs(edits), &Topo).await.unwrap()
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::none(&[])]
     #[case::one_level(&[(PCS, required("rack"))])]
     #[case::name_from_the_pod_clique_set(&[(PCS, required("rack")), (CLIQUE_A, inherits("host"))])]
@@ -244,7 +243,7 @@ mod tests {
         assert_eq!(findings(edits).await, Validation::default());
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::unknown_domain(&[(PCS, required("row"))])]
     #[case::unknown_preferred_domain(&[(PCS, preferred("row"))])]
     #[case::no_name(&[(PCS, inherits("rack"))])]

@@ -70,7 +70,6 @@ fn adds_missing_name(old: &Level<'_>, new: &Level<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -92,7 +91,7 @@ mod tests {
         pcs(&[(place, constraint)])
     }
 
-    #[rstest]
+    #[rstest::rstest]
     fn every_level_is_immutable(
         #[values(PCS, GROUP, CLIQUE)] place: &str,
         #[values(

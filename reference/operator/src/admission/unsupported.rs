@@ -33,7 +33,6 @@ pub(super) fn check(pcs: &PodCliqueSet) -> Vec<FieldError> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -42,7 +41,7 @@ mod tests {
     const CLIQUE: &str = "/spec/template/cliques/0";
     const GROUP: &str = "/spec/template/podCliqueScalingGroups/0";
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("/metadata/annotations/grove.io~1mnnvl-group", json!("train"))]
     #[case("/metadata/annotations/grove.io~1auto-mnnvl", json!("enabled"))]
     #[case(&format!("{CLIQUE}/annotations/grove.io~1mnnvl-group"), json!("train"))]
@@ -53,7 +52,7 @@ mod tests {
         assert!(errors[0].message.contains("not supported yet"), "{}", errors[0]);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("/spec/template/cliqueStartupType", json!("CliqueStartupTypeInOrder"))]
     #[case(&format!("{CLIQUE}/spec/startsAfter"), json!(["b"]))]
     #[case("/spec/template/resourceSharing", json!([{ "name": "claim", "scope": "AllReplicas" }]))]

@@ -82,7 +82,6 @@ fn own_rules(pcs: &PodCliqueSet) -> Validation {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -172,7 +171,7 @@ mod tests {
     }
 
     /// Edits of an object whose queue was closed after its creation.
-    #[rstest]
+    #[rstest::rstest]
     #[case::foreign_label("/metadata/labels/team", json!("x"))]
     #[case::foreign_annotation("/metadata/annotations/note", json!("x"))]
     #[case::finalizer("/metadata/finalizers", json!(["grove.io/podcliqueset.grove.io"]))]
@@ -218,7 +217,7 @@ mod tests {
         assert!(!update(&on_volcano(&[]), &old).await.admits());
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::key_a_backend_reads(QUEUE, json!("other"))]
     #[case::key_grove_reads("/metadata/annotations/grove.io~1mnnvl-group", json!("train"))]
     #[case::structure("/spec/replicas", json!(-1))]

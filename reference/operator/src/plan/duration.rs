@@ -42,11 +42,9 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("4h", Some(14_400_000))]
     #[case("1h30m", Some(5_400_000))]
     #[case("+1.5h", Some(5_400_000))]

@@ -71,7 +71,6 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
 mod tests {
     use axum::body::{Body, to_bytes};
     use axum::http::Request;
-    use rstest::rstest;
     use tower::ServiceExt;
 
     use super::*;
@@ -91,7 +90,7 @@ mod tests {
         (status, String::from_utf8(body.to_vec()).unwrap())
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::from_files(true, None, StatusCode::OK, None)]
     #[case::managed(true, Some(Ok(())), StatusCode::OK, Some("[+]certificates served"))]
     #[case::managed_but_missing(

@@ -73,12 +73,10 @@ fn patch(configuration: &DynamicObject, bundle: &[u8]) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
-
     use super::*;
 
     /// In base64, `UEVN` is `PEM` and `T0xE` is `OLD`.
-    #[rstest]
+    #[rstest::rstest]
     #[case::current(json!([{"name": "a", "clientConfig": {"caBundle": "UEVN"}}]), &[])]
     #[case::absent(json!([{"name": "a", "clientConfig": {"service": {"name": "s"}}}]), &["a"])]
     #[case::old(json!([{"name": "a", "clientConfig": {"caBundle": "T0xE"}}]), &["a"])]

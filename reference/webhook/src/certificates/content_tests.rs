@@ -1,5 +1,3 @@
-use rstest::rstest;
-
 use super::*;
 
 const DAY: u64 = 24 * 3600;
@@ -21,7 +19,7 @@ fn seconds_from_now(seconds: u64) -> UnixTime {
 }
 
 /// The lifetime is 90 days, so the last third starts after 60 days.
-#[rstest]
+#[rstest::rstest]
 #[case::new(0, CertificateState::Valid)]
 #[case::before_two_thirds(60 * DAY - 60, CertificateState::Valid)]
 #[case::after_two_thirds(60 * DAY + 60, CertificateState::DueForRenewal)]
@@ -85,7 +83,7 @@ fn the_previous_authority_stays_in_the_bundle_for_one_certificate() {
     assert_eq!(outdated.check(&subject("svc"), UnixTime::now()), CertificateState::Valid);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::text(b"not PEM".to_vec())]
 #[case::nothing(Vec::new())]
 fn a_malformed_authority_is_not_kept(#[case] authority: Vec<u8>) {
