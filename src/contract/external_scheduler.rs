@@ -34,17 +34,15 @@ pub struct ExternalProfile {
 
 /// Why a scheduler cannot be declared as external.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message describes its variant")]
 pub enum NotExternal {
-    /// A known scheduler has this name.
     #[error("{0:?} is the schedulerName of a backend or External profile that the suite defines")]
     Known(String),
-    /// The name is not valid for a profile.
     #[error(
         "{0:?} is not a valid profile name: use at most 63 letters, digits, '-', '_' and '.', with a letter \
          or digit at both ends"
     )]
     Name(String),
-    /// No check exists for this feature.
     #[error("{0} is about resources that a backend creates, and an External backend creates none")]
     Feature(Feature),
 }

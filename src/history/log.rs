@@ -139,19 +139,12 @@ struct Line {
 
 /// Why a history cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message describes its variant")]
 pub enum HistoryError {
-    /// The file cannot be read or written.
     #[error("history: {0}")]
     File(#[from] std::io::Error),
-    /// A line does not match the format.
     #[error("history, line {line}: {reason}")]
-    Line {
-        /// Line number, from 1.
-        line: usize,
-        /// The problem with the line.
-        reason: String,
-    },
-    /// The file has no header, and the caller gave none.
+    Line { line: usize, reason: String },
     #[error("the history has no header: pass its case with --case and its PodCliqueSet with --manifest")]
     NoHeader,
 }

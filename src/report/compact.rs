@@ -109,44 +109,26 @@ pub struct Stated {
 
 /// Why there is no valid compact report.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message describes its variant")]
 pub enum CompactError {
-    /// A report was merged, so the commands of its runs are unknown.
     #[error("{}: a merged report does not contain its commands: give the reports of the runs", .0.display())]
     Merged(PathBuf),
-    /// A report was edited by hand.
     #[error("{}: {edited}", .file.display())]
-    HandEdited {
-        /// The report.
-        file: PathBuf,
-        /// The differences.
-        edited: HandEdited,
-    },
-    /// The reports together are incomplete.
+    HandEdited { file: PathBuf, edited: HandEdited },
     #[error(
         "an incomplete report is not published ({0}): run the suite again, or add a report with the remaining cases"
     )]
     Incomplete(String),
-    /// The reports were written before the contract had versions.
     #[error("the reports have no contract version: run the suite again")]
     NoContract,
-    /// No target has one of the selected backends.
     #[error("the reports have no target of the backend {0}")]
     NoTarget(String),
-    /// The reports cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// The document contradicts itself.
     #[error("{} is not a valid compact report:{}", .path.display(), lines(.problems))]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// One line per contradiction.
-        problems: Vec<String>,
-    },
-    /// The document does not follow from the reports. Names the fields that differ.
+    Invalid { path: PathBuf, problems: Vec<String> },
     #[error("the compact report does not follow from these reports: {} differ", .0.join(", "))]
     Differs(Vec<String>),
-    /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] StoreError),
 }

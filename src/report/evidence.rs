@@ -88,19 +88,16 @@ pub struct TargetEvidence {
 
 /// Why there is no valid evidence.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message describes its variant")]
 pub enum EvidenceError {
-    /// The report is incomplete.
     #[error(
         "an incomplete report is not evidence ({0}): run the suite again, or merge the report with one that has the remaining cases"
     )]
     Incomplete(String),
-    /// The report was edited by hand.
     #[error(transparent)]
     HandEdited(#[from] HandEdited),
-    /// The evidence does not follow from the report. Names the fields that differ.
     #[error("the evidence does not follow from this report: {} differ; write it again with `report evidence REPORT`", .0.join(", "))]
     Differs(Vec<String>),
-    /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] StoreError),
 }

@@ -42,32 +42,16 @@ pub struct MergeInput {
 
 /// Why documents do not merge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each message describes its variant")]
 pub enum MergeError {
-    /// No document was given.
     #[error("no report is given: pass at least one")]
     Nothing,
-    /// Two documents differ in a property that must be the same.
     #[error("{files} are not about the same {what}: {found}")]
-    Differ {
-        /// The files.
-        files: FilePair,
-        /// Name of the property.
-        what: String,
-        /// The values in the order of the files.
-        found: String,
-    },
-    /// Two documents contain the same case with the same provider.
+    Differ { files: FilePair, what: String, found: String },
     #[error(
         "{files} both ran {case} on {target} with the same provider, so their verdicts may differ: merge only one of them"
     )]
-    RanTwice {
-        /// The files.
-        files: FilePair,
-        /// The case's id.
-        case: String,
-        /// The target's title.
-        target: String,
-    },
+    RanTwice { files: FilePair, case: String, target: String },
 }
 
 /// Two files that cannot be merged.

@@ -15,62 +15,23 @@ use super::{API_VERSION, KIND, Report, junit, markdown, v1alpha1};
 
 /// Why a report could not be stored or read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message describes its variant")]
 pub enum StoreError {
-    /// A file system operation failed.
     #[error("{}: {source}", .path.display())]
-    Io {
-        /// File or folder.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// The document could not be serialized.
+    Io { path: PathBuf, source: io::Error },
     #[error("cannot write {file}: {message}")]
-    Render {
-        /// Name of the file.
-        file: &'static str,
-        /// Message of the serializer.
-        message: String,
-    },
-    /// The text is not YAML or JSON, or does not have the fields of a report.
+    Render { file: &'static str, message: String },
     #[error("{}: {message}", .path.display())]
-    Malformed {
-        /// Path of the file.
-        path: PathBuf,
-        /// Field, line and column, if known.
-        message: String,
-    },
-    /// The report exceeds a size limit.
+    Malformed { path: PathBuf, message: String },
     #[error("{}: the report alone has {size} bytes, want at most {limit}", .path.display())]
-    TooLarge {
-        /// Folder of the report.
-        path: PathBuf,
-        /// Compressed size in bytes.
-        size: usize,
-        /// Limit in bytes.
-        limit: usize,
-    },
-    /// The run was killed before it wrote its plan.
+    TooLarge { path: PathBuf, size: usize, limit: usize },
     #[error("{}: there is nothing to recover, the run was killed before its first case", .path.display())]
-    NoRun {
-        /// Path of the results file.
-        path: PathBuf,
-    },
-    /// The document has another kind or another version.
+    NoRun { path: PathBuf },
     #[error(
         "{}: expected {} {wanted}, found {api_version} {kind}",
         .path.display(), API_VERSION
     )]
-    NotAReport {
-        /// Path of the file.
-        path: PathBuf,
-        /// The expected kind.
-        wanted: &'static str,
-        /// The document's apiVersion.
-        api_version: String,
-        /// The document's kind.
-        kind: String,
-    },
+    NotAReport { path: PathBuf, wanted: &'static str, api_version: String, kind: String },
 }
 
 /// Writes all four files into `folder`, created if necessary. Files written before an error stay.
