@@ -1,9 +1,7 @@
 //! Network and API server faults for an operator. Each fault ends after a few requests, so an operator that
 //! retries reaches the same end state as without faults.
 
-use conformance_expect::schedulers;
 use conformance_history::Kind;
-use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyError, ProxyHandle, Rule, RuleId, Verb, When};
 
 use crate::prelude::*;

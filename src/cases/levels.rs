@@ -1,7 +1,7 @@
 //! Topology levels that a PodCliqueSet may request. The target declares which of them it honours.
 
 use conformance_contract::clauses::Feature::{
-    self, TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred, TopologyRequired,
+    TopologyNested, TopologyPerClique, TopologyPerGroup, TopologyPreferred, TopologyRequired,
 };
 use conformance_contract::names::TOPOLOGY;
 use conformance_driver::admission_attempts::{clique, group, required, template};

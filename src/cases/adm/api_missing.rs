@@ -10,7 +10,6 @@ use conformance_driver::admission_attempts::{required, template};
 use conformance_expect as expect;
 use conformance_facts::attempts::Wanted;
 use conformance_install::cluster_spec::Gates;
-use conformance_install::part::Part;
 
 use crate::prelude::*;
 

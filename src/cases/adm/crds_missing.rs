@@ -7,8 +7,6 @@ use conformance_check::admission;
 use conformance_check::backends::serves;
 use conformance_expect as expect;
 use conformance_facts::attempts::unanswered;
-use conformance_history::text;
-use conformance_install::part::Part;
 
 use super::api_missing::{logged_at_start, named_by_readiness};
 use crate::backends::{self, Crd};

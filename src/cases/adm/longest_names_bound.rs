@@ -2,7 +2,6 @@
 //! that admission accepts. PodCliqueSet `counts-left-out` omits all counts, so each defaults to 1. Both
 //! PodCliqueSets get all their pods, 1 + 1 each. ADM-15 does not cover whether the scheduler binds them.
 
-use conformance_check::none;
 use conformance_facts::cliques::cliques_lacking_pods;
 
 use crate::prelude::*;

@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use conformance_check::none;
 use conformance_driver::admission_attempts::{clique, group, template};
 use conformance_expect as expect;
 use conformance_facts::attempts::Reply;
 use conformance_facts::cliques::cliques_lacking_pods;
-use conformance_history::{list, text};
+use conformance_history::list;
 
 use crate::prelude::*;
 

@@ -6,9 +6,6 @@
 //! the operator receives the response. The run's seed chooses n; with `--depth full`, a run tries every n.
 
 use conformance_check::end_state;
-use conformance_facts::updates::is_of_revision;
-use conformance_history::text;
-use conformance_install::part::Part;
 use conformance_proxy::ProxyHandle;
 
 use crate::crash_points::{Crash, crash_points, writes_of};

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use conformance_expect::schedulers;
 use conformance_history::{condition, name};
 use conformance_proxy::Action;
 use futures::future::select_all;

@@ -2,7 +2,7 @@
 //! lost pod's node has room for the replacement.
 
 use conformance_driver::context::Disruption;
-use conformance_history::{Mark, text};
+use conformance_history::Mark;
 
 use crate::prelude::*;
 

@@ -1,9 +1,6 @@
 //! 1 node; a gang of 2 pods runs. The case deletes one pod while a proxy holds the operator's watches. Then
 //! the proxy ends the watches with 410 Gone: the operator lists again and never receives the deletion.
 
-use conformance_history::text;
-use conformance_install::part::Part;
-
 use crate::disturbances::{BROKEN_OFF, HeldWatches};
 use crate::prelude::*;
 

@@ -2,8 +2,6 @@
 //! both gangs. The queue has room for the first gang and one pod of the second. Then the first gang is
 //! deleted.
 
-use conformance_expect::schedulers;
-
 use crate::prelude::*;
 
 marks! {

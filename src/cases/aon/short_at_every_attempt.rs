@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use conformance_driver::pending::Retry;
-use conformance_expect::schedulers;
 
 use crate::prelude::*;
 

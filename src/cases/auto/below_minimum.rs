@@ -1,7 +1,6 @@
 //! 1 node; a clique of 3 pods (minimum 2), a scaling group of 3 replicas (minimum 2), and a second clique. If
 //! the target declares ScaleToZero, 0 replicas mean idle and are not below the minimum (AUTO-06).
 
-use conformance_check::lifecycle::scaled;
 use conformance_history::condition;
 
 use crate::prelude::*;

@@ -1,7 +1,5 @@
 //! 1 node; a clique of 2 pods (minimum 1) and a scaling group of 2 replicas (minimum 1).
 
-use conformance_check::lifecycle::scaled;
-
 use crate::prelude::*;
 
 marks! { OVER = "all changes over"; }

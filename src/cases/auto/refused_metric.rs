@@ -4,7 +4,7 @@
 use conformance_check::admission::was_refused;
 use conformance_check::lifecycle::autoscalers;
 use conformance_driver::admission_attempts::clique;
-use conformance_history::{event_about, event_note, text};
+use conformance_history::{event_about, event_note};
 
 use crate::prelude::*;
 

@@ -3,7 +3,6 @@
 //! pod that is not Ready, then the newest pod.
 
 use conformance_check::gangs;
-use conformance_check::lifecycle::scaled;
 
 use crate::prelude::*;
 

@@ -1,7 +1,5 @@
 //! 1 node; cliques of 2 pods with a common name prefix, and a scaling group of 1 pod.
 
-use conformance_check::lifecycle::scaled;
-
 use crate::prelude::*;
 
 marks! { READ = "scale read"; }

@@ -3,8 +3,6 @@
 //! node x 8 GPUs, all 8 pods are bound. Then the side clique is scaled to 2 pods, and the leader crashes for
 //! the termination delay of 5 s.
 
-use conformance_check::lifecycle::scaled;
-
 use crate::prelude::*;
 
 marks! {

@@ -1,7 +1,6 @@
 //! 1 node; a clique and a scaling group of 1 replica each. While they run, the case changes their replicas in
 //! the PodCliqueSet's template to 2.
 
-use conformance_check::lifecycle::scaled;
 use conformance_driver::admission_attempts::{clique, group};
 
 use crate::prelude::*;

@@ -1,7 +1,6 @@
 //! 1 node; a PodCliqueSet of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2 pods. It
 //! runs, and is deleted while the controller is down.
 
-use conformance_install::part::Part;
 use futures::future::BoxFuture;
 
 use crate::prelude::*;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use conformance_check::{end_state, none};
+use conformance_check::end_state;
 use conformance_history::Version;
 
 use crate::prelude::*;

@@ -10,7 +10,6 @@ use conformance_driver::limits::CLEANUP;
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
 use conformance_expect::hyper_nodes::{self, mentions};
-use conformance_expect::schedulers;
 use conformance_facts::topology::{BINDING, is_in_sync};
 use conformance_history::Kind;
 

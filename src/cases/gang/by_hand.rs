@@ -1,7 +1,5 @@
 //! PodCliqueSet `read`, 2 + 3 pods, selects a scheduler that reads PodGangs itself and does not run.
 
-use conformance_expect::schedulers;
-
 use crate::prelude::*;
 
 pub(super) fn pod_group(test: &TestContext, gang: &Gang) -> String {

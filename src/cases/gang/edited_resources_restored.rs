@@ -1,6 +1,5 @@
 //! 3 nodes x 8 GPUs; a gang of a leader and 2 workers, each x 8 GPUs, runs.
 
-use conformance_expect::schedulers;
 use conformance_history::revision;
 
 use super::by_hand;

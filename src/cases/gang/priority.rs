@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use conformance_cluster::{ClusterError, deploy};
 use conformance_driver::context::Answer;
+use conformance_expect as expect;
 use conformance_expect::resolver::resolved;
-use conformance_expect::{self as expect, schedulers};
-use conformance_history::text;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::Api;
 use kube::api::DeleteParams;

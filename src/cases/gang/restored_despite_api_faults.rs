@@ -4,7 +4,6 @@
 //! restored. Finally, a third node joins. Case `gang/restored-while-pending` tests the scheduler without
 //! these pod changes.
 
-use conformance_expect::schedulers;
 use conformance_history::name;
 
 use super::by_hand;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use conformance_check::none;
 use conformance_history::Change;
 
 use crate::prelude::*;

@@ -1,11 +1,10 @@
 //! A PodCliqueSet of two cliques, and a scaling group with a scaled PodGang, selects a node pool that no
 //! scheduler in this cluster serves.
 
-use conformance_check::none;
 use conformance_driver::admission_attempts::clique;
 use conformance_expect::resolver::gang_resource;
 use conformance_expect::schedulers::kai::POD_GROUP;
-use conformance_history::{name, text};
+use conformance_history::name;
 
 use crate::prelude::*;
 

@@ -3,7 +3,7 @@
 //! writes to the base PodGroup, and the case makes the backend write this PodGroup again. Finally, a clique
 //! is scaled from 3 pods to 2, which changes the PodGang.
 
-use conformance_check::{foreign_fields, invariants, none, pods};
+use conformance_check::{foreign_fields, invariants, pods};
 use conformance_driver::admission_attempts::group;
 use conformance_expect::schedulers::kai::{POD_GROUP, SKIP};
 use conformance_facts::pod_gangs::as_created;

@@ -1,11 +1,9 @@
 //! A base PodGang of 2 podgroups and a scaled PodGang of one podgroup. Then the case creates a pod without a
 //! gang. Once KAI's podgrouper has created a PodGroup for this pod, it has processed all earlier pods.
 
-use conformance_check::none;
-use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::{POD_GROUP, PODGROUPER, QUEUE};
 use conformance_facts::gang_resources::is_gang_resource;
-use conformance_history::{Change, Version, controller, text};
+use conformance_history::{Change, Version, controller};
 
 use crate::prelude::*;
 

@@ -3,11 +3,9 @@
 //! prefers a host, and one has no constraint. Separately, the case adds a host level to a topology of blocks
 //! and racks that only this case uses.
 
-use conformance_check::none;
 use conformance_contract::names::{BLOCK, HOST, TOPOLOGY};
 use conformance_driver::test_cluster::binding;
 use conformance_expect::domains::LEVELS;
-use conformance_expect::schedulers;
 use conformance_expect::schedulers::kai::{self, POD_GROUP};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_facts::topology::BINDING;

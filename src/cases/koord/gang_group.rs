@@ -2,10 +2,9 @@
 //! PodGang of 2 podgroups, 3 pods.
 
 use conformance_check::gang_groups::annotation;
-use conformance_check::{gang_groups, none, pods};
+use conformance_check::{gang_groups, pods};
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::gang_resources::is_gang_resource;
-use conformance_history::text;
 
 use super::profile::NOT_AS_ANNOTATED;
 use crate::prelude::*;

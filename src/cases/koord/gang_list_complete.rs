@@ -3,7 +3,7 @@
 //! backend must keep this metadata. PodGang `taken` also has podgroups a and b, but a PodGroup of another
 //! controller already has the name that `taken` needs for b.
 
-use conformance_check::{foreign_fields, gang_groups, none};
+use conformance_check::{foreign_fields, gang_groups};
 use conformance_expect::schedulers::koordinator::POD_GROUP;
 use conformance_facts::warnings::has_warning;
 

@@ -3,7 +3,6 @@
 
 use conformance_check::configuration::prevents_start;
 use conformance_check::gang_groups::annotation;
-use conformance_check::none;
 use conformance_driver::admission_attempts::template;
 use conformance_driver::limits::RECOVERY;
 use conformance_driver::test_cluster::binding;

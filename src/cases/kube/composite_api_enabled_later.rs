@@ -5,7 +5,6 @@
 
 use conformance_history::is_owned_by;
 use conformance_install::cluster_spec::ClusterSpec;
-use conformance_install::part::Part;
 
 use super::mapping::set_scope;
 use crate::prelude::*;

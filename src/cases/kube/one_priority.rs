@@ -6,7 +6,6 @@
 use conformance_driver::admission_attempts::{clique, template};
 use conformance_expect::refusals::SYSTEM_PRIORITIES;
 use conformance_facts::attempts::Wanted;
-use conformance_history::text;
 
 use crate::prelude::*;
 

@@ -1,7 +1,6 @@
 //! 2 nodes x 8 GPUs; 2 pods x 8 GPUs of a PodGroup that does not exist yet. The harness creates the pods,
 //! because an operator may refuse pods with a scheduling group (KUBE-15).
 
-use conformance_check::none;
 use conformance_history::Version;
 use http::Method;
 

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use conformance_driver::admission_attempts::{clique, required, template};
-use conformance_expect::schedulers;
 use conformance_facts::attempts::Wanted;
 
 use crate::prelude::*;

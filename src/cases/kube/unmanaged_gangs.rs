@@ -1,6 +1,3 @@
-use conformance_check::none;
-use conformance_expect::schedulers;
-
 use crate::prelude::*;
 
 const CREATED_UNASKED: Code = Code::new("created-without-request");

@@ -3,7 +3,6 @@
 //! within its share, and then 2 pods x 8 GPUs, which exceed it.
 
 use conformance_check::preemption::EVICTED_WITHIN_SHARE;
-use conformance_expect::schedulers;
 use conformance_facts::invariant::Invariant;
 
 use super::{submit_value, until_whole, victim};

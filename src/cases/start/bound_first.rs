@@ -2,7 +2,7 @@
 //! worker (one in the base gang), and a last clique of 1 pod. Each pod x 8 GPUs: room for exactly all pods.
 //! Simulated nodes do not start containers, so the harness makes pods Ready.
 
-use conformance_check::{none, startup_wait};
+use conformance_check::startup_wait;
 use conformance_expect::Unit;
 use conformance_expect::scopes::replicas;
 use conformance_facts::health::is_ready;

@@ -5,7 +5,6 @@
 use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;
 use conformance_facts::health::awaits_binding;
-use conformance_facts::updates::is_of_revision;
 
 use super::rests::{self, at_every_rest};
 use crate::prelude::*;

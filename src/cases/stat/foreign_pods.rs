@@ -2,9 +2,9 @@
 //! owner, the other is owned by an autoscaler. Both also have the label of canaries, so no recount of the
 //! suite includes them.
 
-use conformance_check::{gangs, none};
+use conformance_check::gangs;
 use conformance_facts::health::is_ready;
-use conformance_history::{Change, list, text};
+use conformance_history::{Change, list};
 
 use super::rests::{self, at_every_rest};
 use crate::prelude::*;

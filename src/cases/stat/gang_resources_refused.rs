@@ -2,10 +2,8 @@
 
 use conformance_check::lifecycle::reasons;
 use conformance_driver::limits::RECOVERY;
-use conformance_expect::schedulers;
 use conformance_facts::warnings::is_in_conditions;
-use conformance_history::{Kind, event_note, list, text};
-use conformance_install::part::Part;
+use conformance_history::{Kind, event_note, list};
 use conformance_proxy::{Action, Match, Rule, Verb};
 use jiff::Timestamp;
 

@@ -4,7 +4,6 @@
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_expect::resolver::resolved;
-use conformance_history::text;
 
 use crate::prelude::*;
 

@@ -8,7 +8,6 @@ use conformance_driver::limits::QUIET;
 use conformance_driver::updates::resize;
 use conformance_expect::scopes::replicas;
 use conformance_facts::health::awaits_binding;
-use conformance_facts::updates::is_of_revision;
 use conformance_history::count;
 
 use crate::prelude::*;

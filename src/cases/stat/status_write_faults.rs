@@ -3,7 +3,6 @@
 //! tries every crash point also disturbs only the n-th write, for every n.
 
 use conformance_check::lifecycle::counts;
-use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, Verb, When};
 
 use super::rests::{self, at_every_rest};

@@ -1,8 +1,6 @@
 //! 6 nodes x 8 GPUs; 2 replicas of a gang of 3 pods x 8 GPUs, each with an autoscaler. One pod is lost
 //! together with its node, so the recreated replica is one pod short until the node is uncordoned.
 
-use conformance_facts::generations;
-
 use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;
 

@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use conformance_install::part::Part;
 use conformance_proxy::ProxyHandle;
 
 use super::replica;

@@ -1,8 +1,6 @@
 //! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and a second gang like it waits. The termination of the
 //! first gang makes room for one of the two gangs and one more pod.
 
-use conformance_facts::generations;
-
 use super::{replica, requires_termination};
 use crate::prelude::*;
 

@@ -5,7 +5,6 @@
 //! bound, because some backends terminate such a gang too (TERM-17).
 
 use conformance_expect::scopes::{Scope, SetReplica};
-use conformance_facts::generations;
 
 use super::replica;
 use crate::prelude::*;

@@ -2,7 +2,6 @@
 //! replica is breached. The case scales the group in before the delay expires, and out again after that.
 
 use conformance_expect::scopes::Scope;
-use conformance_facts::generations;
 use jiff::{SignedDuration, Timestamp};
 
 use super::replica;

@@ -24,7 +24,7 @@ pub(crate) mod unbound_gang_not_terminated;
 use std::time::Duration;
 
 use conformance_expect::scopes::{Scope, SetReplica, replicas};
-use conformance_facts::generations::{self, GangTermination, terminations};
+use conformance_facts::generations::{GangTermination, terminations};
 use jiff::SignedDuration;
 
 use crate::prelude::*;

@@ -2,8 +2,6 @@
 //! `old`. Then rack `new` of 3 nodes x 8 GPUs joins, and the small node of `old` is cordoned. Rack `old` now
 //! has room for only 2 pods of the recreated gang.
 
-use conformance_facts::generations;
-
 use super::{replica, requires_termination};
 use crate::prelude::*;
 

@@ -5,7 +5,6 @@
 
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;
-use conformance_facts::generations;
 
 use super::replica;
 use crate::prelude::*;

@@ -1,8 +1,6 @@
 //! 1 node x 4 GPUs; a scaling group of 4 replicas of one pod x 1 GPU (minimum 1). The pod of the first
 //! replica stays Terminating, so its replacement does not fit. Meanwhile the group is scaled in 4 -> 2.
 
-use conformance_check::lifecycle::scaled;
-
 use crate::prelude::*;
 
 marks! {

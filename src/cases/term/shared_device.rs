@@ -3,8 +3,6 @@
 //! the lost node is deleted, the claim stays allocated to that node's device.
 
 use conformance_check::lifecycle::claims;
-use conformance_facts::generations;
-use conformance_history::text;
 
 use super::{replica, requires_recreation};
 use crate::prelude::*;

@@ -2,7 +2,6 @@
 //! cordoned, so its update is stuck. The second replica is breached, and the first one after its update.
 
 use conformance_check::lifecycle::metrics;
-use conformance_facts::generations;
 
 use super::{DELAY, replica, requires_recreation};
 use crate::prelude::*;

@@ -2,9 +2,7 @@
 //! while the first replica is breached. Later, the PodCliqueSet is deleted while a delay runs. One of its
 //! pods stays Terminating until this delay would have expired.
 
-use conformance_check::none;
 use conformance_expect::scopes::Scope;
-use conformance_facts::generations;
 use conformance_history::{Change, Version, count};
 use jiff::SignedDuration;
 

@@ -2,8 +2,6 @@
 //! GPUs join. One node is cordoned, so the first gang waits after its termination. Both gangs wait while the
 //! delay expires three times. Then the first gang is bound, breached and terminated again.
 
-use conformance_facts::generations;
-
 use super::{DELAY, replica, requires_recreation, requires_termination};
 use crate::prelude::*;
 

@@ -4,7 +4,6 @@
 
 use conformance_check::topology_resources::match_binding;
 use conformance_contract::names::TOPOLOGY;
-use conformance_expect::schedulers;
 use conformance_facts::topology::is_in_sync;
 
 use crate::prelude::*;

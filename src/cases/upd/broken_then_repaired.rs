@@ -3,7 +3,6 @@
 //! pods do not fit. Then the group, which lacks a replica, is scaled in 4 -> 2. Finally, the case reverts the
 //! update.
 
-use conformance_check::lifecycle::scaled;
 use conformance_driver::updates::resize;
 use conformance_facts::health::awaits_binding;
 

@@ -3,7 +3,6 @@
 //! PodCliqueSet.
 
 use conformance_facts::updates::lacks_pods;
-use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb};
 
 use crate::prelude::*;

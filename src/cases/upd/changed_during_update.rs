@@ -2,7 +2,6 @@
 //! 1 pod without GPUs (minimum 1). Pods created later than 5 s after a change must have the new template.
 
 use conformance_facts::health::is_ready;
-use conformance_facts::updates::is_of_revision;
 
 use super::{rolling_rules, until_first_new_pod};
 use crate::prelude::*;

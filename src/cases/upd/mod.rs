@@ -19,8 +19,6 @@ pub(crate) mod strategy_changed;
 pub(crate) mod template_unchanged;
 pub(crate) mod unavailable_replicas_first;
 
-use conformance_facts::updates::is_of_revision;
-
 use crate::prelude::*;
 
 /// Waits until the update has created a pod of this revision in the clique. A timeout violates `clause`.

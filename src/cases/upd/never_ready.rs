@@ -4,7 +4,6 @@
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;
 use conformance_facts::health::is_bound;
-use conformance_facts::updates::is_of_revision;
 
 use super::at_any_time;
 use crate::prelude::*;

@@ -4,7 +4,6 @@
 
 use conformance_driver::updates::resize;
 use conformance_facts::health::awaits_binding;
-use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 

@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use conformance_facts::generations;
-
 use crate::prelude::*;
 use crate::term::replica;
 

@@ -1,8 +1,6 @@
 //! Rack `home` has 2 nodes x 8 GPUs; rack `away` has one node x 8. A gang of 2 pods x 8 GPUs, both required,
 //! requires one rack. While `home` is cordoned, the first replacement fits only in `away`.
 
-use conformance_facts::updates::is_of_revision;
-
 use crate::prelude::*;
 
 marks! {

@@ -3,8 +3,6 @@
 //! the next update. The clique is then scaled to fewer pods than are already updated. The PodCliqueSet is
 //! scaled in while the replica that it loses is being updated.
 
-use conformance_facts::updates::is_of_revision;
-
 use crate::prelude::*;
 
 marks! {

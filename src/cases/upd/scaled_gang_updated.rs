@@ -3,7 +3,6 @@
 
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;
-use conformance_facts::generations;
 
 use crate::prelude::*;
 

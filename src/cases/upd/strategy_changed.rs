@@ -2,8 +2,6 @@
 //! 2 pods with a rolling update. Each pod requests 1 GPU. The strategy changes to RollingRecreate, and back
 //! to OnDelete during another update.
 
-use conformance_facts::updates::is_of_revision;
-
 use super::on_delete::until_ended;
 use super::until_first_new_pod;
 use crate::prelude::*;

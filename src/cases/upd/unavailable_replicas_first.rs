@@ -1,7 +1,6 @@
 //! 1 node x 2 GPUs; 3 replicas of a pod x 1 GPU: one does not fit. The higher of the other two crashes.
 
 use conformance_facts::health::is_ready;
-use conformance_facts::updates::is_of_revision;
 
 use crate::prelude::*;
 

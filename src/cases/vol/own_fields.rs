@@ -2,7 +2,7 @@
 //! scaled PodGang. Then the case sets fields that Volcano owns in the base PodGroup, and makes the backend
 //! write this PodGroup again.
 
-use conformance_check::{foreign_fields, none, pods};
+use conformance_check::{foreign_fields, pods};
 use conformance_expect::schedulers::volcano::{OWN_GROUP_NAME, POD_GROUP};
 use conformance_history::Change;
 
@@ -61,8 +61,6 @@ fn check(history: &History) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_expect::schedulers;
-
     use super::*;
 
     #[rstest]

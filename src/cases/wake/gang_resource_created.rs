@@ -2,8 +2,7 @@
 //! because an operator releases pods only after their gang resource exists.
 
 use conformance_check::wake_up;
-use conformance_expect::schedulers;
-use conformance_history::{list, text};
+use conformance_history::list;
 use http::Method;
 
 use crate::prelude::*;

@@ -2,7 +2,6 @@
 //! it exists until the gang waits for a cordoned node.
 
 use conformance_driver::queues::QUEUE;
-use conformance_expect::schedulers;
 
 use super::{last_node, mark_end, submit_and_wait, until_bound};
 use crate::prelude::*;

@@ -1,7 +1,5 @@
 //! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits, in a queue with a limit of 8 GPUs: one pod short.
 
-use conformance_expect::schedulers;
-
 use super::{mark_end, submit_and_wait, until_bound};
 use crate::prelude::*;
 

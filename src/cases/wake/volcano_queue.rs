@@ -2,8 +2,6 @@
 //! with a limit of 8 GPUs: one pod short. Then a second such gang, in a queue that is closed while it waits
 //! for 2 more nodes.
 
-use conformance_expect::schedulers;
-
 use super::{mark_end, submit_and_wait, until_bound};
 use crate::prelude::*;
 
