@@ -1,7 +1,7 @@
 //! Facts about a state or a history. A driver waits until one is true, and a check turns it into a ruling.
 //!
 //! - PodCliqueSets: [`convergence`], [`updates`], [`migration`], [`generations`]
-//! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], and [`requests`] as [`quantity`]
+//! - pods: [`health`], [`cliques`], [`binding`], [`startup`], [`kubelets`], [`requests`], [`quantity`]
 //! - PodGangs and other objects: [`pod_gangs`], [`gang_resources`], [`ownership`], [`leftovers`],
 //!   [`topology`]
 //! - reports of an operator: [`warnings`], [`metrics`], [`preemption`]

@@ -125,7 +125,7 @@ pub(super) const GANG: usize = 8;
 pub(super) const LOW: &str = "low";
 pub(super) const HIGH: &str = "high";
 
-/// The numbers of gangs of low and of high priority for this many pods of low priority.
+/// Returns the number of gangs of each priority class. `pods` is the number of pods of low priority.
 pub(super) fn contenders(pods: u32) -> [(&'static str, u32); 2] {
     let low = pods / Shape::Workers.pods();
     [(LOW, low), (HIGH, low.div_ceil(10))]

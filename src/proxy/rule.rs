@@ -41,7 +41,7 @@ pub struct Rule {
 pub struct Applied(Arc<AtomicU64>);
 
 impl Applied {
-    /// Returns the count.
+    /// How often the rule was applied.
     pub fn times(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,6 +1,6 @@
 //! The compact report: the verdicts of one or more runs, small enough for `results/` in the repository. It
 //! follows from full reports, and can be verified against them, except for the machine and the commit, which
-//! the author states. Without them, its digest and counts reveal only accidental edits.
+//! the author states. Without the full reports, only accidental edits are found, by its digest and counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

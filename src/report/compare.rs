@@ -27,7 +27,7 @@ pub enum ChangeKind {
     Undecided,
     /// The clause is violated, and the older report does not check it.
     NewlyBroken,
-    /// The clause is a known deviation, and was none before.
+    /// The clause has become a known deviation.
     DeviationStarted,
     /// The clause was a known deviation, and passes.
     DeviationEnded,

@@ -129,7 +129,7 @@ impl ClauseResult {
             .find(|(_, judgement)| judgement.outcome.verdict == outcome.verdict)
             .filter(|_| outcome.verdict != Verdict::Pass)
             .map(|(case, _)| *case);
-        // A case may check several of the clauses from which this one is concluded.
+        // A case with several judgements in the evidence counts once.
         let mut checking: Vec<&CaseResult> = evidence.iter().map(|(case, _)| *case).collect();
         checking.dedup_by(|a, b| std::ptr::eq(*a, *b));
         Self {

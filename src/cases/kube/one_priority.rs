@@ -12,7 +12,7 @@ use crate::prelude::*;
 pub(crate) const CASE: Case =
     case!("Priorities with which a gang is never bound are refused").clauses(&[KUBE_22, KUBE_23]);
 
-/// PriorityClasses are cluster-scoped, so the namespace of the case precedes these names.
+/// The case prefixes these names with its namespace, because PriorityClasses are cluster-scoped.
 const CLASS: &str = "high";
 const OTHER: &str = "low";
 

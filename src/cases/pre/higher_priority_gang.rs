@@ -1,7 +1,7 @@
-//! 3 nodes x 8 GPUs. A low gang of 1 + 2 pods x 8 GPUs runs, and gangs of 2 pods x 8 GPUs arrive: of equal
-//! priority, which waits, and of high priority, for which the low gang is evicted whole. Its termination
-//! delay would expire twice while it waits for 3 nodes. A fourth node joins, which is one short, and then a
-//! fifth.
+//! 3 nodes x 8 GPUs; a gang of low priority with 1 + 2 pods x 8 GPUs runs. Then two gangs of 2 pods x 8 GPUs
+//! arrive. One has the same priority, and waits. The other has high priority, and the low gang is evicted
+//! whole. While the low gang waits for 3 nodes, its termination delay would expire twice. A fourth node
+//! joins, which leaves it one node short, and then a fifth.
 
 use conformance_check::preemption::EVICTED_FOR_EQUAL;
 use conformance_expect::resolver::resolved;

@@ -126,7 +126,6 @@ pub(crate) struct MergeArgs {
     pub report_dir: PathBuf,
 }
 
-/// Arguments of `report compact`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CompactArgs {
     /// The reports of the runs: their folders, or their report.yaml or report.json.
@@ -146,7 +145,6 @@ pub(crate) struct CompactArgs {
     pub out: PathBuf,
 }
 
-/// Arguments of `report check`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CheckArgs {
     /// The compact report.
@@ -158,7 +156,6 @@ pub(crate) struct CheckArgs {
     pub reports: Vec<PathBuf>,
 }
 
-/// Arguments of `report results`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ResultsArgs {
     /// Folder of the compact reports.
