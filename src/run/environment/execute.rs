@@ -1,4 +1,6 @@
+mod cleanup;
 mod observe;
+mod panics;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,12 +9,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use conformance_check::{harness_statuses, idle_writes};
-use conformance_cluster::{ClusterError, deploy};
-use conformance_contract::clauses::Workload;
-use conformance_contract::ruling::{Broken, Finding};
+use conformance_cluster::ClusterError;
+use conformance_contract::clauses;
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Outcome;
-use conformance_contract::{clauses, names};
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::context::{Stop, TestContext};
 use conformance_driver::test_cluster::TestCluster;
@@ -20,11 +20,11 @@ use conformance_history::{History, SharedMark};
 use conformance_programs::blocking::in_place;
 use conformance_programs::{peak_memory, process};
 use conformance_report::{CaseResult, ExceptedWrites, Seconds};
-use futures::FutureExt;
 use futures::future::select_all;
 use serde_json::{Map, Value};
 
 pub use self::observe::Observed;
+use self::panics::{caught, check, undecided};
 use super::seats::Seat;
 use super::{Cancellation, ClusterSlot, Environment, Origin};
 use crate::artifacts::Artifacts;
@@ -311,47 +311,6 @@ impl Environment {
         result.duration_seconds = Seconds::from(begin.elapsed());
         result
     }
-
-    /// Deletes the case's objects without waiting, because the next case uses other names and nodes. On a
-    /// cluster that ends with the run, the namespace stays: its deletion costs more than most cases.
-    async fn clean(&self, test: &TestContext) -> Result<(), ClusterError> {
-        if let Err(error) = test.clear_cluster().await {
-            tracing::warn!(namespace = test.namespace, %error, "failed to delete cluster-scoped objects");
-        }
-        self.release(&test.test_cluster, &test.namespace).await
-    }
-
-    async fn release(&self, test_cluster: &TestCluster, pool: &str) -> Result<(), ClusterError> {
-        let client = &test_cluster.client;
-        let deleted = async {
-            match self.settings.origin {
-                Origin::Local => match self.settings.spec.workload() {
-                    Workload::PlainPods => deploy::delete_pods(client, pool, names::GANG).await?,
-                    Workload::PodCliqueSets | Workload::TrainJobs => {
-                        deploy::delete_workloads(client, pool).await?
-                    }
-                },
-                Origin::Kind(_) => {
-                    deploy::delete_workloads(client, pool).await?;
-                    deploy::delete_pods(client, pool, names::CANARY).await?;
-                }
-                Origin::Up(_) | Origin::Existing { .. } => deploy::delete_namespace(client, pool).await?,
-            }
-            Ok::<_, ClusterError>(())
-        };
-        if let Err(error) = deleted.await {
-            tracing::warn!(namespace = pool, %error, "failed to delete the case's workloads");
-        }
-        // Release the nodes even if the deletion failed.
-        let released = test_cluster.cluster.node_pools().release(names::POOL, pool).await;
-        released.inspect_err(|error| tracing::warn!(pool, %error, "failed to release the nodes of a case"))
-    }
-}
-
-async fn caught<T>(what: &'static str, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
-    // `AssertUnwindSafe` is correct: after a panic, only the watches and the cleanup use the case's state.
-    let done = AssertUnwindSafe(work).catch_unwind().await;
-    done.unwrap_or_else(|panic| Err(Stop::Cluster(defect(what, &*panic))))
 }
 
 /// Whether another client has deleted a node of the case, or overwritten a status of the harness.
@@ -377,23 +336,6 @@ fn figures(history: &History) -> Map<String, Value> {
     let peak = peak_memory::own().map(|bytes| bytes / 1_000_000);
     figures.insert("suitePeakMegabytes".into(), peak.into());
     figures
-}
-
-fn check(case: &Case, history: &History) -> Result<Vec<Finding>, ClusterError> {
-    let findings = catch_unwind(AssertUnwindSafe(|| verdict::findings(case, history)));
-    findings.map_err(|panic| defect("the case's check", &*panic))
-}
-
-fn defect(what: &'static str, panic: &(dyn Any + Send)) -> ClusterError {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    ClusterError::Defect { what, message: message.unwrap_or_else(|| "no message".into()) }
-}
-
-fn undecided(case: &Case, target: Target) -> Vec<Finding> {
-    let ruling = || Err(Broken::NotReached("the check panicked".into()));
-    let clauses = verdict::checked_clauses(case, target);
-    clauses.into_iter().map(|clause| Finding { clause, ruling: ruling() }).collect()
 }
 
 /// Whether the operator's exit counts against the case. On a shared cluster, another case may have caused the
@@ -427,46 +369,16 @@ async fn component_failure(test_cluster: &TestCluster, target: Target) -> Cluste
 
 #[cfg(test)]
 mod tests {
-    use conformance_contract::verdict::Verdict;
     use conformance_history::testing::Story;
 
     use super::*;
 
-    fn any_case() -> &'static Case {
-        crate::suites::cases().find(|case| case.clauses.contains(&"DEL-07")).unwrap()
-    }
-
     #[test]
     fn an_exit_of_the_operator_counts_from_the_start_of_an_upgrade() {
-        let case = Case { isolation: Isolation::Upgrade, ..*any_case() };
+        let any = crate::suites::cases().next().unwrap();
+        let case = Case { isolation: Isolation::Upgrade, ..*any };
         let story = Story::flat();
         assert!(!caused_exit(&case, &story.clone().end()));
         assert!(caused_exit(&case, &story.mark(SharedMark::UpgradeStarted, Value::Null).end()));
-    }
-
-    #[tokio::test]
-    async fn a_panic_in_a_driver_is_an_error_of_its_case() {
-        let result: Result<(), Stop> = caught("the case's driver", async { panic!("no {}", "way") }).await;
-        assert_eq!(
-            result.unwrap_err().to_string(),
-            "a defect of the suite: the case's driver panicked: no way; open an issue with this message"
-        );
-        assert!(caught("the case's driver", async { Ok(7) }).await.is_ok_and(|number| number == 7));
-    }
-
-    #[test]
-    fn a_check_that_panics_makes_every_clause_an_error() {
-        let case = Case { check: |_| panic!("out of range"), ..*any_case() };
-        let history = Story::flat().end();
-        let defect = check(&case, &history).unwrap_err();
-        let (target, stop) = (history.header.target, Stop::Cluster(defect));
-        let judgements = verdict::judgements(&case, target, &history, &undecided(&case, target), Some(&stop));
-        assert!(!judgements.is_empty());
-        for judgement in judgements {
-            assert_eq!(judgement.outcome.verdict, Verdict::Error, "{}", judgement.clause);
-            assert!(
-                judgement.outcome.reason().as_ref().is_some_and(|reason| reason.contains("out of range"))
-            );
-        }
     }
 }
