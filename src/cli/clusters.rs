@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::args::{ClusterVerb, CreateArgs};
 use super::output::{self, Console};
 use super::request::{OperatorSource, ProgramRequest};
-use super::{Failure, cluster_spec, operator, programs, select, this_program};
+use super::{Failure, cluster_spec, node_shapes, operator, programs, select, this_program};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -94,7 +94,7 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
         )));
     }
     if let Some(nodes) = &args.nodes {
-        select::nodes(nodes)?;
+        node_shapes::parse(nodes)?;
     }
     let console = Console::default();
     // Build the supervisor's programs here, because the supervisor's progress is not visible.
@@ -212,7 +212,7 @@ pub(crate) async fn supervise(args: &CreateArgs) -> Result<Exit, Failure> {
     let programs = programs(&given, &spec, &Console::default()).await?;
     let cluster = LocalCluster::start(&args.name, spec, programs).await?;
     if let Some(nodes) = &args.nodes {
-        let shapes = select::nodes(nodes)?.into_iter();
+        let shapes = node_shapes::parse(nodes)?.into_iter();
         let gpus = shapes.flat_map(|(count, gpus)| std::iter::repeat_n(gpus, count as usize));
         for (index, gpus) in (0..).zip(gpus) {
             deploy::create_unless_exists(&cluster.client(), &node(index, gpus).object()).await?;

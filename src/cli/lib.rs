@@ -31,6 +31,7 @@ mod manifest_file;
 mod measured;
 mod mutants;
 mod mutate;
+mod node_shapes;
 mod observe;
 mod offline;
 mod operator;

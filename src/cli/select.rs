@@ -7,7 +7,6 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_contract::target::{TARGETS, Target};
 use conformance_driver::case::Case;
 use conformance_run::environment::choose_lifecycle_scope;
-use conformance_run::node_templates::MAX_NODES;
 use conformance_run::run_plan::RunPlan;
 use conformance_run::suites;
 
@@ -232,27 +231,6 @@ pub(crate) fn external_needs_existing(targets: &[Target], existing: bool) -> Res
     }
 }
 
-/// Parses `NODESxGPUS`, or several of them, separated by commas.
-pub(crate) fn nodes(words: &str) -> Result<Vec<(u32, u32)>, Failure> {
-    let shapes = words.split(',').map(|word| nodes_of("--nodes", word, MAX_NODES));
-    let shapes = shapes.collect::<Result<Vec<_>, _>>()?;
-    let count: u32 = shapes.iter().map(|(count, _)| count).sum();
-    if count > MAX_NODES {
-        return Err(Failure::Usage(format!("--nodes {words}: {count} nodes, expected at most {MAX_NODES}")));
-    }
-    Ok(shapes)
-}
-
-pub(crate) fn nodes_of(option: &str, word: &str, max: u32) -> Result<(u32, u32), Failure> {
-    let wrong =
-        || Failure::Usage(format!("{option} {word}: expected NODESxGPUS, e.g. 8x8 for 8 nodes of 8 GPUs"));
-    let (count, gpus) = word.split_once('x').ok_or_else(wrong)?;
-    match (count.parse(), gpus.parse()) {
-        (Ok(count), Ok(gpus @ 0..=1000)) if (1..=max).contains(&count) => Ok((count, gpus)),
-        _ => Err(wrong()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use conformance_contract::clauses::Class;
@@ -470,20 +448,5 @@ mod tests {
         let features: Vec<String> = features.iter().map(|word| (*word).to_owned()).collect();
         let failure = targets_declaring(backend, scope, &features).unwrap_err().to_string();
         assert!(failure.contains(message), "{failure}");
-    }
-
-    #[rstest::rstest]
-    #[case("8x8", Some(vec![(8, 8)]))]
-    #[case("3x0", Some(vec![(3, 0)]))]
-    #[case("4x8,2x4", Some(vec![(4, 8), (2, 4)]))]
-    #[case("1000x8", Some(vec![(1000, 8)]))]
-    #[case("1000x8,1x4", None)]
-    #[case("0x8", None)]
-    #[case("8", None)]
-    #[case("ax8", None)]
-    #[case("4x8,", None)]
-    #[case("4x8,2", None)]
-    fn nodes_are_counts_and_gpus(#[case] word: &str, #[case] expected: Option<Vec<(u32, u32)>>) {
-        assert_eq!(nodes(word).ok(), expected);
     }
 }

@@ -11,7 +11,7 @@ use conformance_run::workload;
 
 use super::{NodesSource, WorkloadNodes};
 use crate::options::ProviderName;
-use crate::{Failure, manifest_file, output, select};
+use crate::{Failure, manifest_file, node_shapes, output};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Cases {
@@ -131,7 +131,7 @@ fn name(file: &Path) -> String {
 }
 
 pub(super) fn load(nodes: &str, pods: u32, update: bool, preempt: bool) -> Result<Cases, Failure> {
-    let (count, gpus) = select::nodes_of("--nodes", nodes, MAX_NODES)?;
+    let (count, gpus) = node_shapes::parse_one(nodes, MAX_NODES)?;
     let size = Size::new(count, gpus, pods).map_err(|reason| {
         Failure::Usage(format!("--nodes {nodes} --pods {pods}: {reason}: pass fewer pods, or more nodes"))
     })?;

@@ -11,7 +11,7 @@ use conformance_run::workload;
 
 use crate::args::NodesArgs;
 use crate::manifest_file::{self, ManifestFileError};
-use crate::{Failure, output, provider, select};
+use crate::{Failure, node_shapes, output, provider};
 
 #[derive(Debug, Clone)]
 pub(crate) struct WorkloadNodes {
@@ -46,7 +46,7 @@ impl WorkloadNodes {
 
     fn of_word(word: &str) -> Result<Self, Failure> {
         let file = Path::new(word);
-        let not_shapes = match select::nodes(word) {
+        let not_shapes = match node_shapes::parse(word) {
             Ok(shapes) => {
                 let nodes = workload::in_racks(&shapes);
                 return Ok(Self { source: NodesSource::Shapes(word.to_owned()), nodes });
