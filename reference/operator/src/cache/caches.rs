@@ -19,39 +19,76 @@ use super::kinds::{HorizontalPodAutoscaler, ResourceClaim};
 use super::observed_pod::Pod;
 use super::shared_templates;
 
-#[derive(Clone)]
-pub(crate) struct Caches {
-    pub pod_clique_sets: Informer<PodCliqueSet>,
-    /// Also indexed by scaling group ([`group_key`]), PodGang ([`gang_key`]) and base PodGang ([`base_key`]).
-    pub pod_cliques: Informer<PodClique>,
-    pub scaling_groups: Informer<PodCliqueScalingGroup>,
-    pub pod_gangs: Informer<PodGang>,
-    pub pods: Informer<Pod>,
-    pub services: Informer<Service>,
-    /// HorizontalPodAutoscalers of any owner.
-    pub autoscalers: Informer<HorizontalPodAutoscaler>,
-    pub resource_claims: Informer<ResourceClaim>,
-    pub topologies: Informer<ClusterTopologyBinding>,
-    pub gang_resources: Vec<Informer<DynamicObject>>,
-    /// Includes the topology resources of other owners.
-    pub topology_resources: Vec<Informer<DynamicObject>>,
-    /// Names and labels of the nodes; only if an enabled backend has topology resources.
-    pub nodes: Option<Informer<Node>>,
+type DynamicCaches = Vec<Informer<DynamicObject>>;
+type DynamicFeeds = Vec<(ApiResource, Feed<DynamicObject>)>;
+
+/// Defines the cache and the feed of each kind. The function returns an object's index keys.
+macro_rules! cached_kinds {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty => $keys:expr,)+) => {
+        #[derive(Clone)]
+        pub(crate) struct Caches {
+            $($(#[$doc])* pub $name: Informer<$kind>,)+
+            pub gang_resources: DynamicCaches,
+            /// Includes the topology resources of other owners.
+            pub topology_resources: DynamicCaches,
+            /// Names and labels of the nodes; only if an enabled backend has topology resources.
+            pub nodes: Option<Informer<Node>>,
+        }
+
+        pub(crate) struct Feeds {
+            $(pub $name: Feed<$kind>,)+
+            pub gang_resources: DynamicFeeds,
+            pub topology_resources: DynamicFeeds,
+            pub nodes: Option<Feed<Node>>,
+        }
+
+        pub(crate) fn caches(kinds: BackendKinds) -> (Caches, Feeds) {
+            $(let $name = informer::<$kind>((), $keys);)+
+            let of_gangs = dynamic(kinds.gang_resources, pod_gang_keys);
+            let of_topologies = dynamic(kinds.topology_resources, |_| Vec::new());
+            let (nodes, node_feed) = kinds.reads_nodes.then(|| informer::<Node>((), |_| Vec::new())).unzip();
+            (
+                Caches {
+                    $($name: $name.0,)+
+                    gang_resources: of_gangs.0,
+                    topology_resources: of_topologies.0,
+                    nodes,
+                },
+                Feeds {
+                    $($name: $name.1,)+
+                    gang_resources: of_gangs.1,
+                    topology_resources: of_topologies.1,
+                    nodes: node_feed,
+                },
+            )
+        }
+
+        impl Caches {
+            pub(crate) async fn wait_until_synced(&self) {
+                $(self.$name.wait_until_synced().await;)+
+                for cache in self.gang_resources.iter().chain(&self.topology_resources) {
+                    cache.wait_until_synced().await;
+                }
+                if let Some(nodes) = &self.nodes {
+                    nodes.wait_until_synced().await;
+                }
+            }
+        }
+    };
 }
 
-pub(crate) struct Feeds {
-    pub pod_clique_sets: Feed<PodCliqueSet>,
-    pub pod_cliques: Feed<PodClique>,
-    pub scaling_groups: Feed<PodCliqueScalingGroup>,
-    pub pod_gangs: Feed<PodGang>,
-    pub pods: Feed<Pod>,
-    pub services: Feed<Service>,
-    pub autoscalers: Feed<HorizontalPodAutoscaler>,
-    pub resource_claims: Feed<ResourceClaim>,
-    pub topologies: Feed<ClusterTopologyBinding>,
-    pub gang_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
-    pub topology_resources: Vec<(ApiResource, Feed<DynamicObject>)>,
-    pub nodes: Option<Feed<Node>>,
+cached_kinds! {
+    pod_clique_sets: PodCliqueSet => |_| Vec::new(),
+    /// Also indexed by scaling group ([`group_key`]), PodGang ([`gang_key`]) and base PodGang ([`base_key`]).
+    pod_cliques: PodClique => pod_clique_keys,
+    scaling_groups: PodCliqueScalingGroup => |object| by_label(object, LABEL_PART_OF),
+    pod_gangs: PodGang => |object| by_label(object, LABEL_PART_OF),
+    pods: Pod => |object| by_label(object, LABEL_POD_CLIQUE),
+    services: Service => |object| by_label(object, LABEL_PART_OF),
+    /// HorizontalPodAutoscalers of any owner.
+    autoscalers: HorizontalPodAutoscaler => |object| by_label(object, LABEL_PART_OF),
+    resource_claims: ResourceClaim => |object| by_label(object, LABEL_PART_OF),
+    topologies: ClusterTopologyBinding => |_| Vec::new(),
 }
 
 pub(crate) struct BackendKinds {
@@ -77,91 +114,18 @@ pub(crate) fn base_key(namespace: &str, base: &str) -> String {
     format!("base:{namespace}/{base}")
 }
 
-pub(crate) fn caches(kinds: BackendKinds) -> (Caches, Feeds) {
-    let (pod_clique_sets, pcs_feed) = informer((), |_: &PodCliqueSet| Vec::new());
-    let (pod_cliques, pclq_feed) = informer((), pod_clique_keys);
-    let (scaling_groups, pcsg_feed) =
-        informer((), |object: &PodCliqueScalingGroup| by_label(object, LABEL_PART_OF));
-    let (pod_gangs, pod_gang_feed) = informer((), |object: &PodGang| by_label(object, LABEL_PART_OF));
-    let (pods, pod_feed) = informer((), |object: &Pod| by_label(object, LABEL_POD_CLIQUE));
-    let (services, service_feed) = informer((), |object: &Service| by_label(object, LABEL_PART_OF));
-    let (autoscalers, autoscaler_feed) =
-        informer((), |object: &HorizontalPodAutoscaler| by_label(object, LABEL_PART_OF));
-    let (resource_claims, claim_feed) =
-        informer((), |object: &ResourceClaim| by_label(object, LABEL_PART_OF));
-    let (topologies, topology_feed) = informer((), |_: &ClusterTopologyBinding| Vec::new());
-    let (gang_caches, gang_feeds) = kinds
-        .gang_resources
-        .into_iter()
-        .map(|resource| {
-            let (cache, feed) = informer(resource.clone(), |object: &DynamicObject| {
-                pod_gang_of(object)
-                    .map(|gang| object_key(&object.namespace().unwrap_or_default(), &gang))
-                    .into_iter()
-                    .collect()
-            });
-            (cache, (resource, feed))
-        })
-        .unzip();
-    let (topology_caches, topology_feeds) = kinds
-        .topology_resources
-        .into_iter()
-        .map(|resource| {
-            let (cache, feed) = informer(resource.clone(), |_: &DynamicObject| Vec::new());
-            (cache, (resource, feed))
-        })
-        .unzip();
-    let (nodes, node_feed) = kinds.reads_nodes.then(|| informer((), |_: &Node| Vec::new())).unzip();
-    let caches = Caches {
-        pod_clique_sets,
-        pod_cliques,
-        scaling_groups,
-        pod_gangs,
-        pods,
-        services,
-        autoscalers,
-        resource_claims,
-        topologies,
-        gang_resources: gang_caches,
-        topology_resources: topology_caches,
-        nodes,
-    };
-    let feeds = Feeds {
-        pod_clique_sets: pcs_feed,
-        pod_cliques: pclq_feed,
-        scaling_groups: pcsg_feed,
-        pod_gangs: pod_gang_feed,
-        pods: pod_feed,
-        services: service_feed,
-        autoscalers: autoscaler_feed,
-        resource_claims: claim_feed,
-        topologies: topology_feed,
-        gang_resources: gang_feeds,
-        topology_resources: topology_feeds,
-        nodes: node_feed,
-    };
-    (caches, feeds)
+fn dynamic(
+    resources: Vec<ApiResource>,
+    keys: fn(&DynamicObject) -> Vec<String>,
+) -> (DynamicCaches, DynamicFeeds) {
+    let all = resources.into_iter().map(|resource| {
+        let (cache, feed) = informer(resource.clone(), keys);
+        (cache, (resource, feed))
+    });
+    all.unzip()
 }
 
 impl Caches {
-    pub(crate) async fn wait_until_synced(&self) {
-        self.pod_clique_sets.wait_until_synced().await;
-        self.pod_cliques.wait_until_synced().await;
-        self.scaling_groups.wait_until_synced().await;
-        self.pod_gangs.wait_until_synced().await;
-        self.pods.wait_until_synced().await;
-        self.services.wait_until_synced().await;
-        self.autoscalers.wait_until_synced().await;
-        self.resource_claims.wait_until_synced().await;
-        self.topologies.wait_until_synced().await;
-        for cache in self.gang_resources.iter().chain(&self.topology_resources) {
-            cache.wait_until_synced().await;
-        }
-        if let Some(nodes) = &self.nodes {
-            nodes.wait_until_synced().await;
-        }
-    }
-
     pub(crate) fn topology_of(&self, pod_gang: &PodGang) -> Option<Arc<ClusterTopologyBinding>> {
         let name = pod_gang.annotations().get(ANNOTATION_TOPOLOGY_NAME)?;
         self.topologies.get(None, name)
@@ -222,6 +186,11 @@ fn pod_clique_keys(object: &PodClique) -> Vec<String> {
         keyed(LABEL_BASE_POD_GANG, base_key),
     ];
     keys.into_iter().flatten().collect()
+}
+
+fn pod_gang_keys(object: &DynamicObject) -> Vec<String> {
+    let namespace = object.namespace().unwrap_or_default();
+    pod_gang_of(object).map(|pod_gang| object_key(&namespace, &pod_gang)).into_iter().collect()
 }
 
 fn by_label(object: &impl ResourceExt, label: &str) -> Vec<String> {

@@ -36,20 +36,44 @@ impl<K: Resource<DynamicType = ()>> Queue<K> {
 
 pub(crate) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 
-/// Reconcilers of objects react at once. Reconcilers of statuses react after a pause that collects changes.
-#[derive(Clone)]
-pub(crate) struct Queues {
-    pub pod_clique_sets: Queue<PodCliqueSet>,
-    pub pod_clique_set_status: Queue<PodCliqueSet>,
-    pub gang_terminations: Queue<PodCliqueSet>,
-    pub scaling_groups: Queue<PodCliqueScalingGroup>,
-    pub scaling_group_status: Queue<PodCliqueScalingGroup>,
-    pub pod_cliques: Queue<PodClique>,
-    pub pod_clique_status: Queue<PodClique>,
-    pub pod_gangs: Queue<PodGang>,
-    pub pod_gang_status: Queue<PodGang>,
-    pub topologies: Queue<ClusterTopologyBinding>,
-    open: Arc<AtomicBool>,
+macro_rules! inboxes {
+    ($($name:ident: $kind:ty,)+) => {
+        /// Reconcilers of objects react at once. Reconcilers of statuses react after a pause that collects
+        /// changes.
+        #[derive(Clone)]
+        pub(crate) struct Queues {
+            $(pub $name: Queue<$kind>,)+
+            open: Arc<AtomicBool>,
+        }
+
+        pub(crate) struct Inboxes {
+            $(pub $name: Inbox<$kind>,)+
+        }
+
+        pub(crate) fn queues() -> (Queues, Inboxes) {
+            let open = Arc::new(AtomicBool::new(false));
+            $(let $name = queue::<$kind>(&open);)+
+            (Queues { $($name: $name.0,)+ open }, Inboxes { $($name: $name.1,)+ })
+        }
+    };
+}
+
+inboxes! {
+    pod_clique_sets: PodCliqueSet,
+    pod_clique_set_status: PodCliqueSet,
+    gang_terminations: PodCliqueSet,
+    scaling_groups: PodCliqueScalingGroup,
+    scaling_group_status: PodCliqueScalingGroup,
+    pod_cliques: PodClique,
+    pod_clique_status: PodClique,
+    pod_gangs: PodGang,
+    pod_gang_status: PodGang,
+    topologies: ClusterTopologyBinding,
+}
+
+fn queue<K: Resource<DynamicType = ()>>(open: &Arc<AtomicBool>) -> (Queue<K>, Inbox<K>) {
+    let (sender, inbox) = unbounded();
+    (Queue { sender, open: Arc::clone(open) }, inbox)
 }
 
 impl Queues {
@@ -80,61 +104,4 @@ impl Queues {
             self.topologies.wake(None, &binding.name_any());
         }
     }
-}
-
-pub(crate) struct Inboxes {
-    pub pod_clique_sets: Inbox<PodCliqueSet>,
-    pub pod_clique_set_status: Inbox<PodCliqueSet>,
-    pub gang_terminations: Inbox<PodCliqueSet>,
-    pub scaling_groups: Inbox<PodCliqueScalingGroup>,
-    pub scaling_group_status: Inbox<PodCliqueScalingGroup>,
-    pub pod_cliques: Inbox<PodClique>,
-    pub pod_clique_status: Inbox<PodClique>,
-    pub pod_gangs: Inbox<PodGang>,
-    pub pod_gang_status: Inbox<PodGang>,
-    pub topologies: Inbox<ClusterTopologyBinding>,
-}
-
-pub(crate) fn queues() -> (Queues, Inboxes) {
-    fn queue<K: Resource<DynamicType = ()>>(open: &Arc<AtomicBool>) -> (Queue<K>, Inbox<K>) {
-        let (sender, inbox) = unbounded();
-        (Queue { sender, open: Arc::clone(open) }, inbox)
-    }
-    let open = Arc::new(AtomicBool::new(false));
-    let (pod_clique_sets, pcs) = queue(&open);
-    let (pod_clique_set_status, pcs_status) = queue(&open);
-    let (gang_terminations, terminations) = queue(&open);
-    let (scaling_groups, pcsg) = queue(&open);
-    let (scaling_group_status, pcsg_status) = queue(&open);
-    let (pod_cliques, pclq) = queue(&open);
-    let (pod_clique_status, pclq_status) = queue(&open);
-    let (pod_gangs, gangs) = queue(&open);
-    let (pod_gang_status, gang_status) = queue(&open);
-    let (topologies, bindings) = queue(&open);
-    let queues = Queues {
-        pod_clique_sets,
-        pod_clique_set_status,
-        gang_terminations,
-        scaling_groups,
-        scaling_group_status,
-        pod_cliques,
-        pod_clique_status,
-        pod_gangs,
-        pod_gang_status,
-        topologies,
-        open,
-    };
-    let inboxes = Inboxes {
-        pod_clique_sets: pcs,
-        pod_clique_set_status: pcs_status,
-        gang_terminations: terminations,
-        scaling_groups: pcsg,
-        scaling_group_status: pcsg_status,
-        pod_cliques: pclq,
-        pod_clique_status: pclq_status,
-        pod_gangs: gangs,
-        pod_gang_status: gang_status,
-        topologies: bindings,
-    };
-    (queues, inboxes)
 }
