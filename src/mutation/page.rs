@@ -141,7 +141,7 @@ fn codes(samples: &[Measured]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mutation::Kind;
+    use crate::testing::mutation;
     use crate::trial::Kill;
 
     fn trial(id: &str, verdict: TrialVerdict) -> Trial {
@@ -151,18 +151,8 @@ mod tests {
             code: "bound-in-part".into(),
         });
         let change = "&& instead of ||".into();
-        Trial {
-            id: id.into(),
-            number: 1,
-            kind: Kind::Boolean,
-            change,
-            verdict,
-            kill,
-            cases: 9,
-            timeouts: 0,
-            left_out: 0,
-            seconds: 8.0,
-        }
+        let unfinished = Trial::of(&mutation(1, "plan/a.rs"), verdict);
+        Trial { id: id.into(), change, kill, cases: 9, seconds: 8.0, ..unfinished }
     }
 
     fn measured(seed: &str, killed: usize, others: &[(&str, TrialVerdict)]) -> Measured {

@@ -170,18 +170,8 @@ mod tests {
     }
 
     fn trial(id: &str, verdict: TrialVerdict, seconds: f64) -> Trial {
-        Trial {
-            id: id.into(),
-            number: 1,
-            kind: Kind::Boolean,
-            change: "!(a) instead of a".into(),
-            verdict,
-            kill: None,
-            cases: 1,
-            timeouts: 0,
-            left_out: 0,
-            seconds,
-        }
+        let change = "!(a) instead of a".into();
+        Trial { id: id.into(), change, cases: 1, seconds, ..Trial::of(&mutation(1, "plan/a.rs"), verdict) }
     }
 
     #[test]

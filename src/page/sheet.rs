@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::timeline::{FoundViolation, Timeline};
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Sheet<'a> {
     case: String,
@@ -137,15 +137,10 @@ impl<'a> Sheet<'a> {
             word: word.to_owned(),
             reasons: details,
             seconds: timeline.as_ref().map_or(0.0, |timeline| timeline.length as f64 / 1000.0),
-            overhead: None,
-            negative: None,
             attempts: 1,
-            reproduce: None,
-            artifacts: None,
-            judgements: Vec::new(),
-            violations: Vec::new(),
             missing,
             timeline,
+            ..Self::default()
         }
     }
 }

@@ -23,71 +23,43 @@ use self::draw::Drawn;
 
 pub const NAME: &str = "w";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shape {
-    Gpus,
-    Cpu,
-    Memory,
-    ExtendedResource,
-    SeveralResources,
-    PodsPerNode,
-    NodeSelector,
-    NodeAffinity,
-    Taints,
-    InitContainers,
-    Sidecars,
-    Block,
-    Rack,
-    Host,
-    Cliques,
-    ScalingGroups,
-    Priorities,
+macro_rules! shapes {
+    ($($shape:ident = $name:literal,)+) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Shape {
+            $($shape,)+
+        }
+
+        impl Shape {
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$shape),+];
+        }
+
+        impl fmt::Display for Shape {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$shape => $name,)+ })
+            }
+        }
+    };
 }
 
-impl Shape {
-    pub const ALL: [Self; 17] = [
-        Self::Gpus,
-        Self::Cpu,
-        Self::Memory,
-        Self::ExtendedResource,
-        Self::SeveralResources,
-        Self::PodsPerNode,
-        Self::NodeSelector,
-        Self::NodeAffinity,
-        Self::Taints,
-        Self::InitContainers,
-        Self::Sidecars,
-        Self::Block,
-        Self::Rack,
-        Self::Host,
-        Self::Cliques,
-        Self::ScalingGroups,
-        Self::Priorities,
-    ];
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gpus => "GPUs",
-            Self::Cpu => "CPU",
-            Self::Memory => "memory",
-            Self::ExtendedResource => "an extended resource",
-            Self::SeveralResources => "several resources",
-            Self::PodsPerNode => "pods per node",
-            Self::NodeSelector => "nodeSelector",
-            Self::NodeAffinity => "required node affinity",
-            Self::Taints => "taints",
-            Self::InitContainers => "init containers",
-            Self::Sidecars => "sidecars",
-            Self::Block => "one block",
-            Self::Rack => "one rack",
-            Self::Host => "one host",
-            Self::Cliques => "several cliques",
-            Self::ScalingGroups => "scaling groups",
-            Self::Priorities => "a priority class",
-        })
-    }
+shapes! {
+    Gpus = "GPUs",
+    Cpu = "CPU",
+    Memory = "memory",
+    ExtendedResource = "an extended resource",
+    SeveralResources = "several resources",
+    PodsPerNode = "pods per node",
+    NodeSelector = "nodeSelector",
+    NodeAffinity = "required node affinity",
+    Taints = "taints",
+    InitContainers = "init containers",
+    Sidecars = "sidecars",
+    Block = "one block",
+    Rack = "one rack",
+    Host = "one host",
+    Cliques = "several cliques",
+    ScalingGroups = "scaling groups",
+    Priorities = "a priority class",
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
