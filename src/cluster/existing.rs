@@ -185,10 +185,6 @@ impl Provider for ExistingCluster {
         "existing"
     }
 
-    fn client(&self) -> Client {
-        self.node_pools.client()
-    }
-
     fn node_pools(&self) -> &NodePools {
         &self.node_pools
     }

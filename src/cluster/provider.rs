@@ -51,9 +51,11 @@ pub trait Provider: std::fmt::Debug + Send + Sync {
     /// The name in reports: `local`, `kind` or `existing`.
     fn name(&self) -> &'static str;
 
-    fn client(&self) -> Client;
-
     fn node_pools(&self) -> &NodePools;
+
+    fn client(&self) -> Client {
+        self.node_pools().client()
+    }
 
     fn ready_in(&self) -> Option<Duration> {
         None

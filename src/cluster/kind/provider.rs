@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use conformance_contract::scheduler::Scheduler;
 use conformance_programs::home;
 use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
 use kube::api::{Api, ListParams, LogParams};
-use kube::{Client, ResourceExt};
 use serde_json::Value;
 
 use super::KindCluster;
@@ -18,10 +18,6 @@ use crate::{ClusterError, SchedulerFailure};
 impl Provider for KindCluster {
     fn name(&self) -> &'static str {
         "kind"
-    }
-
-    fn client(&self) -> Client {
-        self.client()
     }
 
     fn node_pools(&self) -> &NodePools {

@@ -9,7 +9,6 @@ use conformance_contract::scheduler::Scheduler;
 use conformance_install::operator::Metrics;
 use conformance_install::part::Part;
 use conformance_programs::home;
-use kube::Client;
 use serde_json::Value;
 
 use super::LocalCluster;
@@ -22,10 +21,6 @@ use crate::{ClusterError, SchedulerFailure};
 impl Provider for LocalCluster {
     fn name(&self) -> &'static str {
         "local"
-    }
-
-    fn client(&self) -> Client {
-        self.client()
     }
 
     fn node_pools(&self) -> &NodePools {
