@@ -4,7 +4,7 @@ use conformance_contract::target::Target;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{CreatedGang, Expectations, Resource, Targets, schedule_by};
+use super::{Expectations, Targets, schedule_by};
 
 pub const POD_GROUP: &str = "PodGroup.scheduling.x-k8s.io";
 const MEMBERSHIP: &str = "scheduling.x-k8s.io/pod-group";
@@ -22,10 +22,6 @@ impl Expectations for Coscheduling {
 
     fn size(&self, resource: &Value) -> Option<u64> {
         resource["spec"]["minMember"].as_u64()
-    }
-
-    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
-        Vec::new()
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {

@@ -5,15 +5,11 @@ use conformance_contract::names;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{CreatedGang, Expectations, Resource, all, schedule_by};
+use super::{Expectations, all, schedule_by};
 
 impl Expectations for ExternalProfile {
     fn kinds(&self) -> &'static [&'static str] {
         &[]
-    }
-
-    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
-        Vec::new()
     }
 
     /// The pods may name a gang resource of any other scheduler.

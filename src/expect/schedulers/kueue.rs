@@ -6,7 +6,7 @@ use conformance_contract::target::Target;
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-use super::{CreatedGang, Expectations, Resource, Targets, list};
+use super::{Expectations, Targets, list};
 
 const LOCAL_QUEUE: &str = "LocalQueue";
 /// Kueue creates a Workload for each pod group, with the group's name.
@@ -30,10 +30,6 @@ impl Expectations for Kueue {
     fn size(&self, resource: &Value) -> Option<u64> {
         let sets = list(&resource["spec"]["podSets"]);
         (!sets.is_empty()).then(|| sets.iter().filter_map(|set| set["count"].as_u64()).sum())
-    }
-
-    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
-        Vec::new()
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {

@@ -8,7 +8,7 @@ use conformance_contract::target::Target;
 use conformance_history::{Live, Pod};
 use serde_json::Value;
 
-use super::{CreatedGang, Expectations, Resource, TopologyModel, all};
+use super::{Expectations, TopologyModel, all};
 
 static TARGETS: LazyLock<Vec<(Target, WithoutGangs)>> =
     LazyLock::new(|| all().map(|(target, scheduler)| (target, WithoutGangs { scheduler })).collect());
@@ -25,10 +25,6 @@ struct WithoutGangs {
 impl Expectations for WithoutGangs {
     fn kinds(&self) -> &'static [&'static str] {
         &[]
-    }
-
-    fn faults(&self, _gang: CreatedGang<'_>, _wanted: &Resource, _found: &Value) -> Vec<String> {
-        Vec::new()
     }
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str> {
