@@ -41,36 +41,19 @@ pub(crate) static COMPONENTS: [Component; 2] = [
 /// In start order. Their roles come from the trainer's own manifests.
 pub(crate) static PROCESSES: [SchedulerProcess; 3] = [
     SchedulerProcess {
-        name: COMPONENTS[1].name,
-        user: "system:serviceaccount:jobset-system:jobset-controller-manager",
-        rights: &[],
-        local_rights: &[],
         health: READY,
-        optional: None,
-        start: start_job_set,
-        deployment: None,
+        ..SchedulerProcess::new(COMPONENTS[1].name, JOB_SET_USER, start_job_set)
     },
     SchedulerProcess {
-        name: COMPONENTS[0].name,
-        user: "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager",
-        rights: &[],
-        local_rights: &[],
         health: READY,
-        optional: None,
-        start: start_trainer,
-        deployment: None,
+        ..SchedulerProcess::new(COMPONENTS[0].name, TRAINER_USER, start_trainer)
     },
-    SchedulerProcess {
-        name: TRAINER_PLUGIN,
-        user: "system:serviceaccount:trainer-kai-plugin:trainer-kai-plugin",
-        rights: &[],
-        local_rights: &[],
-        health: READY,
-        optional: None,
-        start: start_plugin,
-        deployment: None,
-    },
+    SchedulerProcess { health: READY, ..SchedulerProcess::new(TRAINER_PLUGIN, PLUGIN_USER, start_plugin) },
 ];
+
+const JOB_SET_USER: &str = "system:serviceaccount:jobset-system:jobset-controller-manager";
+const TRAINER_USER: &str = "system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager";
+const PLUGIN_USER: &str = "system:serviceaccount:trainer-kai-plugin:trainer-kai-plugin";
 
 const JOB_SET_BASE: &str = "config/components";
 /// The manifests that the harness reads, below [`JOB_SET_BASE`].

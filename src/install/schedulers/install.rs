@@ -53,9 +53,27 @@ pub struct SchedulerProcess {
     /// Why a case that needs this process is not run without it. `None` for a required process.
     pub optional: Option<&'static str>,
     /// Writes the configuration of the process, if it has one.
-    pub start: fn(&ProcessHome, &StartSettings<'_>) -> Result<Command, ProgramError>,
+    pub start: Start,
     /// How the process becomes a Deployment in a cluster with real nodes. `None` if it does not run there.
     pub(crate) deployment: Option<Deployment>,
+}
+
+type Start = fn(&ProcessHome, &StartSettings<'_>) -> Result<Command, ProgramError>;
+
+impl SchedulerProcess {
+    /// A required process without rights and without a health endpoint.
+    pub(crate) const fn new(name: &'static str, user: &'static str, start: Start) -> Self {
+        Self {
+            name,
+            user,
+            rights: &[],
+            local_rights: &[],
+            health: None,
+            optional: None,
+            start,
+            deployment: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]

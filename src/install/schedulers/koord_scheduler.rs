@@ -21,19 +21,15 @@ pub const SCHEDULER: Scheduler = Scheduler::named("koord-scheduler");
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
     processes: &[SchedulerProcess {
-        name: PROGRAM.name,
-        user: USER,
         rights: &[rbac::FRAMEWORK, RIGHTS],
-        local_rights: &[],
         health: Some("/healthz"),
-        optional: None,
-        start,
         deployment: Some(Deployment {
             // An empty kubeconfig selects the pod's service account.
             configuration: Some(|| configuration(Path::new(""), &[])),
             args: |file, health| flags(file, "0.0.0.0", health),
             env: &[],
         }),
+        ..SchedulerProcess::new(PROGRAM.name, USER, start)
     }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     recipe: recipe!("koord-scheduler"),

@@ -13,16 +13,7 @@ use crate::gates::Gates;
 pub(crate) static INSTALL: Install = Install {
     scheduler: Scheduler::KUBE,
     // The health endpoint is on a separate TLS port, so the harness does not poll it.
-    processes: &[SchedulerProcess {
-        name: "kube-scheduler",
-        user: USER,
-        rights: &[],
-        local_rights: &[],
-        health: None,
-        optional: None,
-        start,
-        deployment: None,
-    }],
+    processes: &[SchedulerProcess::new("kube-scheduler", USER, start)],
     programs: ProgramSource::Kubernetes,
     recipe: recipe!("kube-scheduler"),
     user: USER,

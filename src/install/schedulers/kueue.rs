@@ -31,16 +31,11 @@ use super::webhook_server::WebhookServer;
 
 pub(crate) static INSTALL: Install = Install {
     scheduler: Scheduler::KUEUE,
+    // Plain pods are tested on local control planes, or on a platform of the user.
     processes: &[SchedulerProcess {
-        name: PROGRAM.name,
-        user: USER,
         rights: &[RIGHTS],
-        local_rights: &[],
         health: Some("/readyz"),
-        optional: None,
-        start,
-        // Plain pods are tested on local control planes, or on a platform of the user.
-        deployment: None,
+        ..SchedulerProcess::new(PROGRAM.name, USER, start)
     }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     recipe: recipe!("kueue"),

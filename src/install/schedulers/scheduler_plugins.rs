@@ -18,16 +18,10 @@ pub const SCHEDULER: Scheduler = Scheduler::named("scheduler-plugins-scheduler")
 
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
+    // TrainJobs run only on local control planes.
     processes: &[SchedulerProcess {
-        name: PROGRAM.name,
-        user: USER,
         rights: &[rbac::FRAMEWORK, RIGHTS],
-        local_rights: &[],
-        health: None,
-        optional: None,
-        start,
-        // TrainJobs run only on local control planes.
-        deployment: None,
+        ..SchedulerProcess::new(PROGRAM.name, USER, start)
     }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     recipe: recipe!("scheduler-plugins-scheduler"),

@@ -23,18 +23,15 @@ pub const SCHEDULER: Scheduler = Scheduler::named("volcano");
 pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
     processes: &[SchedulerProcess {
-        name: PROGRAM.name,
-        user: USER,
         rights: &[rbac::FRAMEWORK, RIGHTS],
         local_rights: EVICTION_RIGHTS,
         health: Some("/healthz"),
-        optional: None,
-        start,
         deployment: Some(Deployment {
             configuration: Some(|| configuration(&[], false)),
             args: |file, health| flags(file, &format!("0.0.0.0:{health}")),
             env: &[("DEBUG_SOCKET_DIR", "/tmp")],
         }),
+        ..SchedulerProcess::new(PROGRAM.name, USER, start)
     }],
     programs: ProgramSource::Built(std::slice::from_ref(&PROGRAM)),
     recipe: recipe!("vc-scheduler"),

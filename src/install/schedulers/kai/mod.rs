@@ -33,47 +33,41 @@ pub(crate) static INSTALL: Install = Install {
     scheduler: SCHEDULER,
     processes: &[
         SchedulerProcess {
-            name: "kai-scheduler",
-            user: SCHEDULER_USER,
             rights: &[VOLUMES_AND_DEVICES, SCHEDULER_RIGHTS],
             local_rights: EVICTION_RIGHTS,
             health: Some("/metrics"),
-            optional: None,
-            start: start_scheduler,
             deployment: Some(Deployment {
                 configuration: Some(|| configuration(&[])),
                 // The second port is reachable only inside the pod.
                 args: |file, health| scheduler_flags(file, "0.0.0.0", health, health + 1),
                 env: &[],
             }),
+            ..SchedulerProcess::new("kai-scheduler", SCHEDULER_USER, start_scheduler)
         },
         SchedulerProcess {
-            name: "kai-binder",
-            user: BINDER,
             rights: &[VOLUMES_AND_DEVICES, BINDER_RIGHTS],
-            local_rights: &[],
             health: Some("/metrics"),
-            optional: None,
-            start: |home, _| Ok(Command { args: binder_args(home), env: environment(home) }),
             deployment: Some(Deployment {
                 configuration: None,
                 args: |_, health| binder_flags("0.0.0.0", health),
                 env: &[],
             }),
+            ..SchedulerProcess::new("kai-binder", BINDER, |home, _| {
+                Ok(Command { args: binder_args(home), env: environment(home) })
+            })
         },
         SchedulerProcess {
-            name: "kai-podgrouper",
-            user: POD_GROUPER,
             rights: &[POD_GROUPER_RIGHTS],
-            local_rights: &[],
             health: Some("/readyz"),
             optional: Some("KAI's podgrouper is not in the folder of --component kai-scheduler"),
-            start: |home, _| Ok(Command { args: pod_grouper_args(home), env: environment(home) }),
             deployment: Some(Deployment {
                 configuration: None,
                 args: |_, health| pod_grouper_flags("0.0.0.0", health),
                 env: &[],
             }),
+            ..SchedulerProcess::new("kai-podgrouper", POD_GROUPER, |home, _| {
+                Ok(Command { args: pod_grouper_args(home), env: environment(home) })
+            })
         },
     ],
     programs: ProgramSource::Given(Given {
