@@ -47,60 +47,34 @@ fn there_is_one_pod_group_per_podgroup() {
     pod_gang.spec.priority_class_name = Some("high".into());
     let gather = Gather { required: Some(Layer::Rack), ..Gather::default() };
     let plan = plan(&KoordinatorConfig::default(), &pod_gang, &gather, &[]).unwrap();
-    insta::assert_snapshot!(grove_yaml::write(&plan).unwrap(), @r#"
-    - apiVersion: scheduling.sigs.k8s.io/v1alpha1
-      kind: PodGroup
-      metadata:
-        annotations:
-          gang.scheduling.koordinator.sh/groups: '["team/wl-0-wl-0-a","team/wl-0-wl-0-b"]'
-          gang.scheduling.koordinator.sh/match-policy: once-satisfied
-          gang.scheduling.koordinator.sh/mode: Strict
-          gang.scheduling.koordinator.sh/network-topology-spec: '{"gatherStrategy":[{"layer":"rackLayer","strategy":"MustGather"}]}'
-          gang.scheduling.koordinator.sh/total-number: '3'
-        labels:
-          app.kubernetes.io/managed-by: grove-operator
-          app.kubernetes.io/part-of: wl
-          grove.io/podclique: wl-0-a
-          grove.io/podgang: wl-0
-        name: wl-0-wl-0-a
-        namespace: team
-        ownerReferences:
-        - apiVersion: scheduler.grove.io/v1alpha1
-          controller: true
-          kind: PodGang
-          name: wl-0
-          uid: uid-of-wl-0
-      spec:
-        minMember: 2
-        priorityClassName: high
-        scheduleTimeoutSeconds: 30
-    - apiVersion: scheduling.sigs.k8s.io/v1alpha1
-      kind: PodGroup
-      metadata:
-        annotations:
-          gang.scheduling.koordinator.sh/groups: '["team/wl-0-wl-0-a","team/wl-0-wl-0-b"]'
-          gang.scheduling.koordinator.sh/match-policy: once-satisfied
-          gang.scheduling.koordinator.sh/mode: Strict
-          gang.scheduling.koordinator.sh/network-topology-spec: '{"gatherStrategy":[{"layer":"rackLayer","strategy":"MustGather"}]}'
-          gang.scheduling.koordinator.sh/total-number: grove.io/absent
-        labels:
-          app.kubernetes.io/managed-by: grove-operator
-          app.kubernetes.io/part-of: wl
-          grove.io/podclique: wl-0-b
-          grove.io/podgang: wl-0
-        name: wl-0-wl-0-b
-        namespace: team
-        ownerReferences:
-        - apiVersion: scheduler.grove.io/v1alpha1
-          controller: true
-          kind: PodGang
-          name: wl-0
-          uid: uid-of-wl-0
-      spec:
-        minMember: 1
-        priorityClassName: high
-        scheduleTimeoutSeconds: 30
-    "#);
+    let owner = json!({
+        "apiVersion": "scheduler.grove.io/v1alpha1", "kind": "PodGang", "name": "wl-0",
+        "uid": "uid-of-wl-0", "controller": true,
+    });
+    let pod_group = |podgroup: &str, total: &str, minimum: u32| {
+        let annotations = json!({
+            "gang.scheduling.koordinator.sh/groups": r#"["team/wl-0-wl-0-a","team/wl-0-wl-0-b"]"#,
+            "gang.scheduling.koordinator.sh/match-policy": "once-satisfied",
+            "gang.scheduling.koordinator.sh/mode": "Strict",
+            "gang.scheduling.koordinator.sh/network-topology-spec":
+                r#"{"gatherStrategy":[{"layer":"rackLayer","strategy":"MustGather"}]}"#,
+            "gang.scheduling.koordinator.sh/total-number": total,
+        });
+        let labels = json!({
+            "app.kubernetes.io/managed-by": "grove-operator", "app.kubernetes.io/part-of": "wl",
+            "grove.io/podclique": podgroup, "grove.io/podgang": "wl-0",
+        });
+        json!({
+            "apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup",
+            "metadata": {
+                "name": format!("wl-0-{podgroup}"), "namespace": "team", "annotations": annotations,
+                "labels": labels, "ownerReferences": [owner],
+            },
+            "spec": {"minMember": minimum, "priorityClassName": "high", "scheduleTimeoutSeconds": 30},
+        })
+    };
+    let wanted = json!([pod_group("wl-0-a", "3", 2), pod_group("wl-0-b", "grove.io/absent", 1)]);
+    assert_eq!(json!(plan), wanted);
 }
 
 #[test]

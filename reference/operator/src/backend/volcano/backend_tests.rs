@@ -123,43 +123,18 @@ async fn a_pod_joins_by_both_annotations() {
     let pod_gang = pod_gang([Some("example.com/block"), Some("example.com/rack")]);
     let member = Membership { pod_gang: &pod_gang, pod_clique: "wl-0-a", pod_index: 0 };
     volcano.prepare_pod(&mut pod, &member).unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&pod).unwrap(), @r#"
-    {
-      "apiVersion": "v1",
-      "kind": "Pod",
-      "metadata": {
-        "annotations": {
-          "scheduling.k8s.io/group-name": "wl-0",
-          "scheduling.volcano.sh/group-name": "wl-0"
-        },
-        "name": "p"
-      },
-      "spec": {
-        "affinity": {
-          "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {
-              "nodeSelectorTerms": [
-                {
-                  "matchExpressions": [
-                    {
-                      "key": "example.com/block",
-                      "operator": "Exists"
-                    },
-                    {
-                      "key": "example.com/rack",
-                      "operator": "Exists"
-                    }
-                  ]
-                }
-              ]
-            }
-          }
-        },
-        "containers": [],
-        "schedulerName": "volcano"
-      }
-    }
-    "#);
+    let terms = json!([{"matchExpressions": [
+        {"key": "example.com/block", "operator": "Exists"},
+        {"key": "example.com/rack", "operator": "Exists"},
+    ]}]);
+    let affinity = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
+    let annotations =
+        json!({"scheduling.k8s.io/group-name": "wl-0", "scheduling.volcano.sh/group-name": "wl-0"});
+    let wanted = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": annotations},
+        "spec": {"containers": [], "schedulerName": "volcano", "affinity": {"nodeAffinity": affinity}},
+    });
+    assert_eq!(json!(pod), wanted);
 }
 
 fn pod(clique: &str, node: Option<&str>) -> Arc<Pod> {

@@ -128,49 +128,18 @@ fn the_object_of_a_domain() {
     binding.metadata.name = Some("t".to_owned());
     binding.metadata.uid = Some("uid".to_owned());
     let tree = tree("t", &levels(&["rack"]), &nodes(&["n0 rack=R0", "n1 rack=R0"]));
-    insta::assert_snapshot!(serde_json::to_string_pretty(&tree[0].object(&binding)).unwrap(), @r#"
-    {
-      "apiVersion": "topology.volcano.sh/v1alpha1",
-      "kind": "HyperNode",
-      "metadata": {
-        "labels": {
-          "app.kubernetes.io/managed-by": "grove-operator",
-          "grove.io/topology-name": "t",
-          "grove.io/topology-tier": "1"
-        },
-        "name": "t-r0-b9d31502",
-        "ownerReferences": [
-          {
-            "apiVersion": "grove.io/v1alpha1",
-            "controller": true,
-            "kind": "ClusterTopologyBinding",
-            "name": "t",
-            "uid": "uid"
-          }
-        ]
-      },
-      "spec": {
-        "members": [
-          {
-            "selector": {
-              "exactMatch": {
-                "name": "n0"
-              }
-            },
-            "type": "Node"
-          },
-          {
-            "selector": {
-              "exactMatch": {
-                "name": "n1"
-              }
-            },
-            "type": "Node"
-          }
-        ],
-        "tier": 1,
-        "tierName": "rack"
-      }
-    }
-    "#);
+    let member = |node: &str| json!({"type": "Node", "selector": {"exactMatch": {"name": node}}});
+    let owner = json!({
+        "apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopologyBinding", "name": "t", "uid": "uid",
+        "controller": true,
+    });
+    let wanted = json!({
+        "apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode",
+        "metadata": {"name": "t-r0-b9d31502", "ownerReferences": [owner], "labels": {
+            "app.kubernetes.io/managed-by": "grove-operator",
+            "grove.io/topology-name": "t", "grove.io/topology-tier": "1",
+        }},
+        "spec": {"tier": 1, "tierName": "rack", "members": [member("n0"), member("n1")]},
+    });
+    assert_eq!(json!(tree[0].object(&binding)), wanted);
 }

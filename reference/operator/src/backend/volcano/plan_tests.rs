@@ -34,65 +34,27 @@ fn tiers() -> GangTiers {
 #[test]
 fn there_is_one_policy_per_podgroup() {
     let pod_group = plan(&pod_gang(|_| {}), &GangTiers::default()).unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&pod_group).unwrap(), @r#"
-    {
-      "apiVersion": "scheduling.volcano.sh/v1beta1",
-      "kind": "PodGroup",
-      "metadata": {
-        "labels": {
-          "app.kubernetes.io/managed-by": "grove-operator",
-          "grove.io/podgang": "wl-0"
+    let policy = |pod_clique: &str, size: u32| {
+        json!({
+            "name": pod_clique, "minSubGroups": 1, "subGroupSize": size, "networkTopology": null,
+            "labelSelector": {"matchLabels": {"grove.io/podclique": pod_clique}},
+            "matchLabelKeys": ["grove.io/podclique"],
+        })
+    };
+    let owner = json!({
+        "apiVersion": "scheduler.grove.io/v1alpha1", "kind": "PodGang", "name": "wl-0", "uid": "uid",
+        "controller": true,
+    });
+    let labels = json!({"app.kubernetes.io/managed-by": "grove-operator", "grove.io/podgang": "wl-0"});
+    let wanted = json!({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
+        "metadata": {"name": "wl-0", "namespace": "team", "labels": labels, "ownerReferences": [owner]},
+        "spec": {
+            "minMember": 3, "queue": "q", "networkTopology": null, "priorityClassName": null,
+            "subGroupPolicy": [policy("wl-0-a", 2), policy("wl-0-b", 1)],
         },
-        "name": "wl-0",
-        "namespace": "team",
-        "ownerReferences": [
-          {
-            "apiVersion": "scheduler.grove.io/v1alpha1",
-            "controller": true,
-            "kind": "PodGang",
-            "name": "wl-0",
-            "uid": "uid"
-          }
-        ]
-      },
-      "spec": {
-        "minMember": 3,
-        "networkTopology": null,
-        "priorityClassName": null,
-        "queue": "q",
-        "subGroupPolicy": [
-          {
-            "labelSelector": {
-              "matchLabels": {
-                "grove.io/podclique": "wl-0-a"
-              }
-            },
-            "matchLabelKeys": [
-              "grove.io/podclique"
-            ],
-            "minSubGroups": 1,
-            "name": "wl-0-a",
-            "networkTopology": null,
-            "subGroupSize": 2
-          },
-          {
-            "labelSelector": {
-              "matchLabels": {
-                "grove.io/podclique": "wl-0-b"
-              }
-            },
-            "matchLabelKeys": [
-              "grove.io/podclique"
-            ],
-            "minSubGroups": 1,
-            "name": "wl-0-b",
-            "networkTopology": null,
-            "subGroupSize": 1
-          }
-        ]
-      }
-    }
-    "#);
+    });
+    assert_eq!(json!(pod_group), wanted);
 }
 
 #[test]
