@@ -4,6 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use conformance_cluster::local::OperatorWrite;
+use conformance_expect::Gang;
 use conformance_history::{SharedMark, text};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -58,6 +59,12 @@ impl TestContext {
     pub async fn keep_down(&self, length: Duration) -> Result<(), Stop> {
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
+    }
+
+    pub async fn submit_and_start(&mut self, set: &str) -> Result<Vec<Gang>, Stop> {
+        let gangs = self.submit(set).await?;
+        self.until_started(set).await?;
+        Ok(gangs)
     }
 
     pub async fn until_started(&self, set: &str) -> Result<(), Stop> {

@@ -15,8 +15,7 @@ pub(crate) const CASE: Case =
         .nodes(&[nodes(6).gpus(8)]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let gangs = test.submit(SET).await?;
-    test.until_started(SET).await?;
+    let gangs = test.submit_and_start(SET).await?;
     let old = test.pods_of(CLIQUE);
     let lost = old.first().cloned().unwrap_or_default();
     let node = test.delete_pod_and_cordon_node(&lost).await?;

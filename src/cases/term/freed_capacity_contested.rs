@@ -20,8 +20,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    let gangs = test.submit(TERMINATED).await?;
-    test.until_started(TERMINATED).await?;
+    let gangs = test.submit_and_start(TERMINATED).await?;
     let competing = test.submit(COMPETING).await?;
     for gang in &competing {
         test.until_released(gang).await?;

@@ -27,8 +27,7 @@ pub(crate) const CASE: Case = case!("Scaling in a breached scaling group replica
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     let clock = test.start_clock(DELAY).await?;
     test.mark(CRASHED, Value::Null);
     test.set_first_pod_status(WORKERS[1], Containers::Crashing).await?;

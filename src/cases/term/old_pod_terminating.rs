@@ -21,8 +21,7 @@ pub(crate) const CASE: Case = case!("A recreated gang is never partially bound w
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     let old = test.pods_of(CLIQUE);
     let hanging = old.first().cloned().unwrap_or_default();
     test.hold_pod(&hanging).await?;

@@ -27,8 +27,7 @@ pub(crate) const CASE: Case = case!("A partially bound replica in a base PodGang
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let clock = test.start_clock(&format!("{DELAY}s")).await?;
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     let old: Vec<_> = CLIQUES.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let node = test.delete_pod_and_cordon_node(&old.first().cloned().unwrap_or_default()).await?;
     test.until_recreated("the replica in the base PodGang", TERM_04, &CLIQUES, &old, false).await?;

@@ -23,8 +23,7 @@ pub(crate) const CASE: Case = Case::new(
 
 pub(super) async fn drive(test: &mut TestContext, set: &str) -> Result<(), Stop> {
     let clique = format!("{set}-0-worker");
-    test.submit(set).await?;
-    test.until_started(set).await?;
+    test.submit_and_start(set).await?;
     test.add_nodes(1).await?;
     let old = test.pods_of(&clique);
     let single = test.look(|live| {

@@ -18,8 +18,7 @@ pub(crate) const CASE: Case = case!("Scaling in during gang termination removes 
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     let hanging = test.pods_of(WORKER).into_iter().next().unwrap_or_default();
     test.hold_pod(&hanging).await?;
     test.set_pod_status(&hanging, Containers::Crashing).await?;

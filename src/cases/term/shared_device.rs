@@ -24,8 +24,7 @@ pub(crate) const CASE: Case = case!("A recreated gang with a shared claim moves 
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.publish_devices(1).await?;
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     test.add_nodes(1).await?;
     test.publish_devices(1).await?;
     let old = test.pods_of(CLIQUE);

@@ -22,8 +22,7 @@ pub(crate) const CASE: Case =
         .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     let first = test.pods_of(CLIQUES[0]);
     let of_first = |pod: &Pod<'_>| pod.pod_clique() == Some(CLIQUES[0]);
     let cordoned: Vec<_> = test

@@ -39,8 +39,7 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.take_baseline().await?;
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     test.scale("PodClique", WORKER, 3).await?;
     test.until_converged(SET).await?;
     let old: Vec<_> = [WORKER, SIDE].iter().flat_map(|clique| test.pods_of(clique)).collect();

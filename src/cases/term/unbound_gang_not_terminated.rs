@@ -20,8 +20,7 @@ pub(crate) const CASE: Case = case!("A gang is terminated only if its current po
     .needs(&[Need::SimulatedNodes]);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
-    test.submit(SET).await?;
-    test.until_started(SET).await?;
+    test.submit_and_start(SET).await?;
     let clock = test.start_clock("2s").await?;
     for gang in test.submit(NEVER_FITS).await? {
         test.until_released(&gang).await?;
