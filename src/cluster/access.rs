@@ -41,7 +41,7 @@ impl Access {
     }
 
     pub async fn client(&self) -> Result<Client, ClusterError> {
-        Client::try_from(self.config().await?).map_err(|source| ClusterError::api("connect", source))
+        Client::try_from(self.config().await?).map_err(ClusterError::during("connect"))
     }
 
     pub(crate) fn unreachable(&self, server: String, reason: String) -> ClusterError {
@@ -69,7 +69,7 @@ impl fmt::Display for Access {
 
 pub async fn client(kubeconfig: &Path) -> Result<Client, ClusterError> {
     Client::try_from(KubeconfigSource::of_file(kubeconfig).config().await?)
-        .map_err(|source| ClusterError::api("connect", source))
+        .map_err(ClusterError::during("connect"))
 }
 
 pub async fn reached(access: &Access) -> Result<Client, ClusterError> {

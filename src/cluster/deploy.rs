@@ -36,7 +36,7 @@ pub async fn apply(client: &Client, object: &Value) -> Result<(), ClusterError> 
     api.patch(&name, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(object))
         .await
         .map(drop)
-        .map_err(|source| ClusterError::api(format!("apply {kind} {name}"), source))
+        .map_err(ClusterError::during(format!("apply {kind} {name}")))
 }
 
 /// Like [`apply`], but retries a 404 for 10 s: a kind is served a moment after its CRD is established.
@@ -55,7 +55,7 @@ pub async fn apply_when_served(client: &Client, object: &Value) -> Result<(), Cl
     api.patch_status(&name, &PatchParams::apply(FIELD_MANAGER).force(), &Patch::Apply(object))
         .await
         .map(drop)
-        .map_err(|source| ClusterError::api(format!("apply the status of {kind} {name}"), source))
+        .map_err(ClusterError::during(format!("apply the status of {kind} {name}")))
 }
 
 /// Creates the object with its status, which server-side apply would ignore. Keeps an existing object.
@@ -71,8 +71,7 @@ pub async fn create_unless_exists(client: &Client, object: &Value) -> Result<(),
 
 pub async fn find(client: &Client, object: &Value) -> Result<Option<Value>, ClusterError> {
     let (api, kind, name) = api_of(client, object);
-    let found = api.get_opt(&name).await;
-    let found = found.map_err(|source| ClusterError::api(format!("get {kind} {name}"), source))?;
+    let found = api.get_opt(&name).await.map_err(ClusterError::during(format!("get {kind} {name}")))?;
     Ok(found.and_then(|found| serde_json::to_value(found).ok()))
 }
 
@@ -109,7 +108,7 @@ pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError>
     let (api, kind, name) = api_of(client, object);
     match api.delete(&name, &DeleteParams::background()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        other => other.map(drop).map_err(|source| ClusterError::api(format!("delete {kind} {name}"), source)),
+        other => other.map(drop).map_err(ClusterError::during(format!("delete {kind} {name}"))),
     }
 }
 
@@ -121,7 +120,7 @@ pub(crate) async fn delete_despite_finalizers(client: &Client, object: &Value) -
     let none = json!({"metadata": {"finalizers": null}});
     match api.patch(&name, &PatchParams::default(), &Patch::Merge(&none)).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        other => other.map(drop).map_err(|source| ClusterError::api(format!("patch {kind} {name}"), source)),
+        other => other.map(drop).map_err(ClusterError::during(format!("patch {kind} {name}"))),
     }
 }
 
@@ -130,9 +129,7 @@ pub async fn delete_namespace(client: &Client, namespace: &str) -> Result<(), Cl
     match namespaces.delete(namespace, &DeleteParams::background()).await {
         // The case itself may have deleted the namespace.
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        other => other
-            .map(drop)
-            .map_err(|source| ClusterError::api(format!("delete namespace {namespace}"), source)),
+        other => other.map(drop).map_err(ClusterError::during(format!("delete namespace {namespace}"))),
     }
 }
 
@@ -142,7 +139,7 @@ pub async fn delete_workloads(client: &Client, namespace: &str) -> Result<(), Cl
     sets.delete_collection(&DeleteParams::background(), &ListParams::default())
         .await
         .map(drop)
-        .map_err(|source| ClusterError::api(format!("delete the PodCliqueSets of {namespace}"), source))
+        .map_err(ClusterError::during(format!("delete the PodCliqueSets of {namespace}")))
 }
 
 /// Deletes the pods with this label, without waiting until they have terminated.
@@ -151,25 +148,25 @@ pub async fn delete_pods(client: &Client, namespace: &str, label: &str) -> Resul
     pods.delete_collection(&DeleteParams::background(), &ListParams::default().labels(label))
         .await
         .map(drop)
-        .map_err(|source| ClusterError::api(format!("delete the pods {label} of {namespace}"), source))
+        .map_err(ClusterError::during(format!("delete the pods {label} of {namespace}")))
 }
 
 pub async fn patch_node(client: &Client, name: &str, patch: &Value) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let patched = nodes.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
-    patched.map(drop).map_err(|source| ClusterError::api(format!("patch node {name}"), source))
+    patched.map(drop).map_err(ClusterError::during(format!("patch node {name}")))
 }
 
 pub async fn delete_node(client: &Client, name: &str) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let deleted = nodes.delete(name, &DeleteParams::default()).await;
-    deleted.map(drop).map_err(|source| ClusterError::api(format!("delete node {name}"), source))
+    deleted.map(drop).map_err(ClusterError::during(format!("delete node {name}")))
 }
 
 pub async fn patch_node_status(client: &Client, name: &str, status: &Value) -> Result<Node, ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let patched = nodes.patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await;
-    patched.map_err(|source| ClusterError::api(format!("patch the status of node {name}"), source))
+    patched.map_err(ClusterError::during(format!("patch the status of node {name}")))
 }
 
 /// Waits for a condition on a node. `what` and `last` are parts of the timeout's message.
@@ -198,7 +195,7 @@ pub async fn delete_nodes(client: &Client, label: &str, value: &str) -> Result<(
         )
         .await
         .map(drop)
-        .map_err(|source| ClusterError::api(format!("delete the nodes {label}={value}"), source))
+        .map_err(ClusterError::during(format!("delete the nodes {label}={value}")))
 }
 
 pub async fn established(client: &Client, name: &str) -> Result<(), ClusterError> {

@@ -151,6 +151,11 @@ impl ClusterError {
         }
     }
 
+    /// Like [`ClusterError::api`], for `map_err`.
+    pub fn during(action: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
+        move |source| Self::api(action, source)
+    }
+
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Api { source, .. } if matches!(&**source, kube::Error::Api(status) if status.is_not_found()))
     }

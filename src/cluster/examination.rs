@@ -71,7 +71,7 @@ async fn found(
     let nodes = nodes
         .list(&ListParams::default().labels(selector))
         .await
-        .map_err(|source| ClusterError::api(format!("list the nodes with {selector}"), source))?;
+        .map_err(ClusterError::during(format!("list the nodes with {selector}")))?;
     let mut found: Vec<_> =
         in_share(nodes.items, *share).iter().map(|node| described(node, run_label)).collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));

@@ -165,7 +165,7 @@ pub(crate) async fn check_no_foreign_workloads(client: &Client, run_label: &str)
     let ours: Vec<String> = namespaces
         .list(&ListParams::default().labels(run_label))
         .await
-        .map_err(|source| ClusterError::api("list the namespaces of runs", source))?
+        .map_err(ClusterError::during("list the namespaces of runs"))?
         .iter()
         .map(ResourceExt::name_any)
         .collect();

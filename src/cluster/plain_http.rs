@@ -22,7 +22,7 @@ pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     // Without a list of root certificates, the client reads the system's, and fails if there are none.
     let mut config = kube::Config::new(url);
     config.root_cert = Some(Vec::new());
-    Client::try_from(config).map_err(|source| ClusterError::api("connect", source))
+    Client::try_from(config).map_err(ClusterError::during("connect"))
 }
 
 pub(crate) async fn get(client: &Client, path: &str, limit: Duration) -> Result<String, NoAnswer> {

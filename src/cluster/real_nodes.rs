@@ -50,7 +50,7 @@ impl RealNodes {
         let found = nodes
             .list(&ListParams::default().labels(selector))
             .await
-            .map_err(|source| ClusterError::api(format!("list the nodes with {selector}"), source))?;
+            .map_err(ClusterError::during(format!("list the nodes with {selector}")))?;
         let found = in_share(found.items, *share);
         let labelled = found.len();
         let is_free = |node: &Node| is_usable(node) && !node.labels().contains_key(run.0);
@@ -135,8 +135,7 @@ impl RealNodes {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
         match pods.delete(name, &DeleteParams::default()).await {
             Err(kube::Error::Api(status)) if status.is_not_found() => return Ok(()),
-            deleted => deleted
-                .map_err(|source| ClusterError::api(format!("delete the blocker of node {name}"), source))?,
+            deleted => deleted.map_err(ClusterError::during(format!("delete the blocker of node {name}")))?,
         };
         until_complete(format!("the deletion of the blocker pod of node {name}"), BLOCKER, || async {
             Ok(self.blocker(name).await?.map(|_| "the pod still exists".to_owned()))
@@ -146,25 +145,21 @@ impl RealNodes {
 
     async fn blocker(&self, name: &str) -> Result<Option<Pod>, ClusterError> {
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
-        pods.get_opt(name)
-            .await
-            .map_err(|source| ClusterError::api(format!("read the blocker pod of node {name}"), source))
+        pods.get_opt(name).await.map_err(ClusterError::during(format!("read the blocker pod of node {name}")))
     }
 
     async fn used(&self, name: &str) -> Result<u32, ClusterError> {
         let pods: Api<Pod> = Api::all(self.client.clone());
         let on_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
-        let found = pods
-            .list(&on_node)
-            .await
-            .map_err(|source| ClusterError::api(format!("list the pods on {name}"), source))?;
+        let found =
+            pods.list(&on_node).await.map_err(ClusterError::during(format!("list the pods on {name}")))?;
         let others = found.iter().filter(|pod| pod.namespace().as_deref() != Some(&self.namespace));
         Ok(others.map(requested).sum())
     }
 
     async fn node(&self, name: &str) -> Result<Node, ClusterError> {
         let nodes: Api<Node> = Api::all(self.client.clone());
-        nodes.get(name).await.map_err(|source| ClusterError::api(format!("read node {name}"), source))
+        nodes.get(name).await.map_err(ClusterError::during(format!("read node {name}")))
     }
 }
 

@@ -58,6 +58,6 @@ async fn review(
     let answer = reviews
         .create(&PostParams::default(), &review)
         .await
-        .map_err(|source| ClusterError::api("query the rights of the kubeconfig's user", source))?;
+        .map_err(ClusterError::during("query the rights of the kubeconfig's user"))?;
     Ok((!answer.status.is_some_and(|status| status.allowed)).then_some(words))
 }

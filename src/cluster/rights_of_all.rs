@@ -15,7 +15,7 @@ const GROUPS: [&str; 2] = ["system:authenticated", "system:serviceaccounts"];
 pub async fn read(client: &Client) -> Result<Vec<Value>, ClusterError> {
     let bootstrap = ListParams::default().labels(BOOTSTRAP);
     let bindings = Api::<ClusterRoleBinding>::all(client.clone()).list(&bootstrap).await;
-    let bindings = bindings.map_err(|source| ClusterError::api("list ClusterRoleBindings", source))?;
+    let bindings = bindings.map_err(ClusterError::during("list ClusterRoleBindings"))?;
     let mut bound = BTreeSet::new();
     for binding in bindings {
         let mut subjects = binding.subjects.iter().flatten();
@@ -24,7 +24,7 @@ pub async fn read(client: &Client) -> Result<Vec<Value>, ClusterError> {
         }
     }
     let roles = Api::<ClusterRole>::all(client.clone()).list(&bootstrap).await;
-    let roles = roles.map_err(|source| ClusterError::api("list ClusterRoles", source))?;
+    let roles = roles.map_err(ClusterError::during("list ClusterRoles"))?;
     let mut rules = Vec::new();
     for role in roles.into_iter().filter(|role| bound.contains(&role.name_any())) {
         rules.extend(role.rules.into_iter().flatten().map(|rule| serde_json::json!(rule)));

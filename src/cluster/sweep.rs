@@ -129,9 +129,7 @@ pub async fn remove_all_and_wait(client: &Client, label: RunLabel<'_>) -> Result
     let what = format!("the deletion of the objects of {}", label.run.unwrap_or("a run"));
     until_complete(what, DELETED, || async {
         let found = namespaces.list(&ListParams::default().labels(&label.selector())).await;
-        found
-            .map(|found| names_left(&found))
-            .map_err(|source| ClusterError::api("list the namespaces of a run", source))
+        found.map(|found| names_left(&found)).map_err(ClusterError::during("list the namespaces of a run"))
     })
     .await
 }
@@ -175,7 +173,7 @@ impl Left {
         match self.api.delete(&name, &DeleteParams::background().preconditions(seen)).await.map(drop) {
             // A conflict means that another object now has this name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => Ok(()),
-            done => done.map_err(|source| ClusterError::api(format!("remove {} {name}", self.kind), source)),
+            done => done.map_err(ClusterError::during(format!("remove {} {name}", self.kind))),
         }
     }
 }

@@ -71,7 +71,7 @@ impl TestContext {
             .body(pod.to_string().into_bytes());
         let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
         let answer = self.test_cluster.client.request::<Value>(request).await;
-        let answer = answer.map_err(|source| ClusterError::api(action, source))?;
+        let answer = answer.map_err(ClusterError::during(action))?;
         let added = list(&answer["spec"]["schedulingGates"]);
         Ok(gates.iter().all(|gate| added.iter().any(|added| added["name"] == *gate)))
     }

@@ -73,6 +73,6 @@ impl TestContext {
         let request = request.body(body);
         let request = request.map_err(|e| Stop::Refused { action: action.clone(), reason: e.to_string() })?;
         let answer = self.test_cluster.client.request::<Value>(request).await;
-        Ok(answer.map_err(|source| ClusterError::api(action, source))?)
+        Ok(answer.map_err(ClusterError::during(action))?)
     }
 }

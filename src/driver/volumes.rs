@@ -52,7 +52,7 @@ impl TestContext {
     pub async fn bind_claim(&self, name: &str) -> Result<(), Stop> {
         let client = &self.test_cluster.client;
         let found = Api::<PersistentVolumeClaim>::namespaced(client.clone(), &self.namespace).get(name).await;
-        let found = found.map_err(|source| ClusterError::api(format!("get claim {name}"), source))?;
+        let found = found.map_err(ClusterError::during(format!("get claim {name}")))?;
         let claim = serde_json::to_value(found).unwrap_or_default();
         let metadata = self.namespace_owned_metadata().await?;
         if let Some(volume) = volume(&claim, &self.namespace, &metadata, &BTreeSet::new()) {
@@ -66,8 +66,7 @@ impl TestContext {
             Api::namespaced(self.test_cluster.client.clone(), &self.namespace);
         let chosen = Awaited::demanded_by("AON-01", format!("a node for the claim {name}"));
         self.poll_until(chosen, SCHEDULING, || async {
-            let claim = claims.get(name).await;
-            let claim = claim.map_err(|source| ClusterError::api(format!("get claim {name}"), source))?;
+            let claim = claims.get(name).await.map_err(ClusterError::during(format!("get claim {name}")))?;
             Ok(claim.annotations().contains_key(SELECTED_NODE).then_some(()))
         })
         .await
@@ -93,7 +92,7 @@ impl TestContext {
     async fn namespace_owned_metadata(&self) -> Result<Value, Stop> {
         let name = &self.namespace;
         let found = Api::<Namespace>::all(self.test_cluster.client.clone()).get(name).await;
-        let found = found.map_err(|source| ClusterError::api(format!("get Namespace {name}"), source))?;
+        let found = found.map_err(ClusterError::during(format!("get Namespace {name}")))?;
         let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": name, "uid": found.uid()});
         Ok(json!({"name": name, "ownerReferences": [owner]}))
     }
@@ -141,7 +140,7 @@ impl Provisioner {
 
     async fn bind(&self, claims: &Api<PersistentVolumeClaim>) -> Result<(), ClusterError> {
         let listed = claims.list(&ListParams::default()).await;
-        let listed = listed.map_err(|source| ClusterError::api("list the PersistentVolumeClaims", source))?;
+        let listed = listed.map_err(ClusterError::during("list the PersistentVolumeClaims"))?;
         for claim in listed {
             let claim = serde_json::to_value(claim).unwrap_or_default();
             if let Some(volume) = self.volume(&claim) {

@@ -42,7 +42,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let outcome = with_classes(test, &classes).await;
     for class in &classes {
         let deleted = Api::<PriorityClass>::all(client.clone()).delete(class, &DeleteParams::default()).await;
-        deleted.map_err(|source| ClusterError::api(format!("delete PriorityClass {class}"), source))?;
+        deleted.map_err(ClusterError::during(format!("delete PriorityClass {class}")))?;
     }
     outcome
 }

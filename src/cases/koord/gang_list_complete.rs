@@ -43,8 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     // No controller removes this finalizer, and it would block the namespace's deletion indefinitely.
     test.attempt(http::Method::PATCH, POD_GROUP, KEPT, &json!({"metadata": {"finalizers": null}})).await?;
     outcome?;
-    let reported = test.until_warned(&Gang::named_only(TAKEN), FOREIGN).await;
-    reported.map_err(|stop| stop.owed_by(KOORD_15))
+    test.until_warned(&Gang::named_only(TAKEN), FOREIGN).await.map_err(|stop| stop.owed_by(KOORD_15))
 }
 
 async fn change_podgroups(test: &TestContext) -> Result<(), Stop> {

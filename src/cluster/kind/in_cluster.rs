@@ -35,8 +35,8 @@ const PLUGIN_NAME: &str = "fake-gpu-plugin";
 pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     until_complete(format!("a cluster of {count} nodes"), NODES, || async {
-        let found = nodes.list(&ListParams::default()).await;
-        let found = found.map_err(|source| ClusterError::api("list the nodes", source))?;
+        let found =
+            nodes.list(&ListParams::default()).await.map_err(ClusterError::during("list the nodes"))?;
         let objects: Vec<Value> =
             found.iter().map(|node| serde_json::to_value(node).unwrap_or_default()).collect();
         let is_ready = |node: &&Value| {
@@ -54,7 +54,7 @@ pub(super) async fn nodes_ready(client: &Client, count: usize) -> Result<(), Clu
 pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> {
     let nodes: Api<Node> = Api::all(client.clone());
     let found = nodes.list(&ListParams::default()).await;
-    for node in found.map_err(|source| ClusterError::api("list the nodes", source))? {
+    for node in found.map_err(ClusterError::during("list the nodes"))? {
         let mut labels = serde_json::Map::new();
         for (key, value) in node.labels() {
             if let Some(level @ ("block" | "rack")) = key.strip_prefix("conformance.grove.io/") {
@@ -64,7 +64,7 @@ pub(super) async fn write_topology(client: &Client) -> Result<(), ClusterError> 
         if !labels.is_empty() {
             let patch = Patch::Merge(json!({"metadata": {"labels": labels}}));
             let patched = nodes.patch(&node.name_any(), &PatchParams::default(), &patch).await;
-            patched.map_err(|source| ClusterError::api(format!("label node {}", node.name_any()), source))?;
+            patched.map_err(ClusterError::during(format!("label node {}", node.name_any())))?;
         }
     }
     Ok(())
@@ -96,8 +96,7 @@ pub(super) async fn install(
         installed.err().map(|error| (deployed.scheduler, error.into()))
     }));
     let by_chart = join_all(spec.releases.iter().map(|release| async move {
-        let installed = install_release(client, release, folder).await;
-        installed.map_err(|error| (release.scheduler, error.into()))
+        install_release(client, release, folder).await.map_err(|error| (release.scheduler, error.into()))
     }));
     let plugin = async {
         let objects = plugin_objects(&spec.plugin_image.reference, &spec.plugin_faults)?;

@@ -55,8 +55,7 @@ impl KindCluster {
         let pods: Api<Pod> = Api::namespaced(self.client(), namespace);
         let replicas = ListParams::default().labels(&format!("app.kubernetes.io/name={name}"));
         let former = pods.list(&replicas).await;
-        let former =
-            former.map_err(|source| ClusterError::api(format!("list the pods of {name}"), source))?;
+        let former = former.map_err(ClusterError::during(format!("list the pods of {name}")))?;
         let deployments: Api<Deployment> = Api::namespaced(self.client(), namespace);
         let now = jiff::Timestamp::now().to_string();
         let template = json!({"metadata": {"annotations": {(ROLLED_AT): now}}});
@@ -64,7 +63,7 @@ impl KindCluster {
         deployments
             .patch(name, &PatchParams::default(), &patch)
             .await
-            .map_err(|source| ClusterError::api(format!("patch Deployment {name}"), source))?;
+            .map_err(ClusterError::during(format!("patch Deployment {name}")))?;
         rollout::deployment_ready(&self.client(), namespace, name, rollout::ROLLOUT).await?;
         for pod in former {
             let (pod_name, uid) = (pod.name_any(), pod.uid().unwrap_or_default());

@@ -48,14 +48,14 @@ impl Provider for KindCluster {
             let found = pods
                 .list(&ListParams::default().labels(label))
                 .await
-                .map_err(|source| ClusterError::api(format!("list the pods of {namespace}"), source))?;
+                .map_err(ClusterError::during(format!("list the pods of {namespace}")))?;
             for pod in found {
                 let name = pod.name_any();
                 let params = LogParams { since_time: since, ..LogParams::default() };
                 let text = pods
                     .logs(&name, &params)
                     .await
-                    .map_err(|source| ClusterError::api(format!("read the log of pod {name}"), source))?;
+                    .map_err(ClusterError::during(format!("read the log of pod {name}")))?;
                 home::write(&folder.join(format!("{name}.log")), text)?;
             }
         }

@@ -65,5 +65,5 @@ async fn client(home: &OperatorHome) -> Result<Client, ClusterError> {
     let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default())
         .await
         .map_err(|error| unusable(error.to_string()))?;
-    Client::try_from(config).map_err(|source| ClusterError::api("connect", source))
+    Client::try_from(config).map_err(ClusterError::during("connect"))
 }

@@ -111,9 +111,7 @@ async fn replace(maps: &Api<ConfigMap>, map: &ConfigMap) -> Result<(), ClusterEr
 async fn delete(maps: &Api<ConfigMap>, name: &str) -> Result<(), ClusterError> {
     match maps.delete(name, &DeleteParams::default()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        done => {
-            done.map(drop).map_err(|source| ClusterError::api(format!("delete ConfigMap {name}"), source))
-        }
+        done => done.map(drop).map_err(ClusterError::during(format!("delete ConfigMap {name}"))),
     }
 }
 
@@ -127,7 +125,7 @@ pub async fn fetch(
     let heads = maps
         .list(&ListParams::default().labels(&format!("{HEAD}=head")))
         .await
-        .map_err(|source| ClusterError::api(format!("list the results in {namespace}"), source))?;
+        .map_err(ClusterError::during(format!("list the results in {namespace}")))?;
     let mut fetched = BTreeMap::new();
     for map in heads {
         let text = map.data.as_ref().and_then(|data| data.get(KEY)).map_or("", String::as_str);
@@ -138,7 +136,7 @@ pub async fn fetch(
         for chunk in 0..head.chunks {
             let name = chunk_name(index, chunk);
             let found = maps.get_opt(&name).await;
-            let found = found.map_err(|source| ClusterError::api(format!("get ConfigMap {name}"), source))?;
+            let found = found.map_err(ClusterError::during(format!("get ConfigMap {name}")))?;
             match found.and_then(|found| found.binary_data?.remove(KEY)) {
                 Some(ByteString(bytes)) => archive.extend(bytes),
                 None => missing.push(name),

@@ -76,7 +76,7 @@ async fn check_nodes_are_free(client: &Client, run: &SuiteRun) -> Result<(), Clu
     let Some(label) = &run.leased_nodes else { return Ok(()) };
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let found = namespaces.list(&ListParams::default().labels(names::RUN)).await;
-    let found = found.map_err(|source| ClusterError::api("list the namespaces of runs", source))?;
+    let found = found.map_err(ClusterError::during("list the namespaces of runs"))?;
     let leases_the_nodes = |namespace: &&Namespace| {
         namespace.annotations().get(LEASED_NODES) == Some(label)
             && namespace.metadata.deletion_timestamp.is_none()
@@ -95,7 +95,7 @@ pub async fn end(client: &Client, run: &SuiteRun) -> Result<(), ClusterError> {
     let jobs: Api<Job> = Api::namespaced(client.clone(), &run.name());
     match jobs.delete(&run.name(), &DeleteParams::background()).await {
         Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-        done => done.map(drop).map_err(|source| ClusterError::api("delete the run's Job", source)),
+        done => done.map(drop).map_err(ClusterError::during("delete the run's Job")),
     }
 }
 
@@ -113,9 +113,7 @@ pub async fn until_without_pods(client: &Client, run: &SuiteRun) -> Result<(), C
     let pods: Api<Pod> = Api::namespaced(client.clone(), &run.name());
     until_complete("the deletion of the run's pods", PODS_DELETED, || async {
         let found = pods.list(&ListParams::default()).await;
-        found
-            .map(|found| names_left(&found))
-            .map_err(|source| ClusterError::api("list the run's pods", source))
+        found.map(|found| names_left(&found)).map_err(ClusterError::during("list the run's pods"))
     })
     .await
 }

@@ -107,7 +107,7 @@ impl Workers {
             let found = pods.list(&on_node).await;
             found
                 .map(|found| names_left(&found))
-                .map_err(|source| ClusterError::api(format!("list the pods on {node}"), source))
+                .map_err(ClusterError::during(format!("list the pods on {node}")))
         })
         .await
     }
@@ -150,7 +150,7 @@ impl Workers {
             let found = nodes.get(&worker.name).await;
             found
                 .map(|node| worker.before.difference(&NodeState::of(&node), owner))
-                .map_err(|source| ClusterError::api(format!("read node {}", worker.name), source))
+                .map_err(ClusterError::during(format!("read node {}", worker.name)))
         })
         .await
     }

@@ -64,7 +64,7 @@ impl Workers {
         let nodes: Api<Node> = Api::all(client);
         let list = async || {
             let found = nodes.list(&ListParams::default().labels(label)).await;
-            found.map_err(|source| ClusterError::api(format!("list the nodes with {label}"), source))
+            found.map_err(ClusterError::during(format!("list the nodes with {label}")))
         };
         let advertised = list().await?.into_iter().map(|node| {
             let gpus = node.labels().get(GPUS).and_then(|gpus| gpus.parse().ok()).unwrap_or_default();
