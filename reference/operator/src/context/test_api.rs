@@ -63,29 +63,45 @@ impl World {
             object["metadata"]["resourceVersion"] = json!("1");
             let feeds = &mut self.feeds;
             match object["kind"].as_str().unwrap() {
-                "Service" => apply(&mut feeds.services, object),
-                "HorizontalPodAutoscaler" => apply(&mut feeds.autoscalers, object),
-                "ResourceClaim" => apply(&mut feeds.resource_claims, object),
-                "PodClique" => apply(&mut feeds.pod_cliques, object),
-                "PodCliqueScalingGroup" => apply(&mut feeds.scaling_groups, object),
-                "PodGang" => apply(&mut feeds.pod_gangs, object),
-                "Pod" => apply(&mut feeds.pods, object),
+                "Service" => feeds.services.apply(object),
+                "HorizontalPodAutoscaler" => feeds.autoscalers.apply(object),
+                "ResourceClaim" => feeds.resource_claims.apply(object),
+                "PodClique" => feeds.pod_cliques.apply(object),
+                "PodCliqueScalingGroup" => feeds.scaling_groups.apply(object),
+                "PodGang" => feeds.pod_gangs.apply(object),
+                "Pod" => feeds.pods.apply(object),
                 kind => {
                     let (_, feed) =
                         feeds.gang_resources.iter_mut().find(|(resource, _)| resource.kind == kind).unwrap();
-                    apply(feed, object);
+                    feed.apply(object);
                 }
             }
         }
     }
 }
 
-fn apply<K>(feed: &mut Feed<K>, object: Value)
+impl<K> Feed<K>
 where
     K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Hash + Eq + Clone + Send + Sync,
 {
-    feed.take(Event::Apply(serde_json::from_value(object).unwrap()));
+    pub(crate) fn apply(&mut self, object: Value) {
+        self.take(Event::Apply(serde_json::from_value(object).unwrap()));
+    }
+}
+
+/// The ownerReferences of an object with this controller.
+pub(crate) fn owned_by(kind: &str, name: &str) -> Value {
+    let uid = format!("uid-of-{name}");
+    json!([{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true}])
+}
+
+/// The PodCliqueSet `wl`.
+pub(crate) fn set_without_cliques() -> Value {
+    json!({
+        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
+        "spec": {"replicas": 1, "template": {"cliques": []}},
+    })
 }
 
 async fn respond(

@@ -22,7 +22,7 @@ fn world() -> World {
     for clique in
         [clique("a", "wl-0", None), clique("b", "wl-0", None), clique("s", "wl-0-sg-0", Some("wl-0"))]
     {
-        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(clique).unwrap()));
+        world.feeds.pod_cliques.apply(clique);
     }
     drain(&mut world.inboxes.pod_cliques);
     drain(&mut world.inboxes.pod_gangs);
@@ -137,12 +137,11 @@ async fn a_failure_that_a_pod_gang_reports_wakes_the_status_of_its_pod_clique_se
     let mut woken = |reason: &str| {
         let condition = json!({"type": "Scheduled", "status": "False", "reason": reason, "message": "m",
                                "lastTransitionTime": "2026-01-01T00:00:00Z"});
-        let gang = json!({
+        world.feeds.pod_gangs.apply(json!({
             "metadata": {"name": "wl-0", "namespace": "ns", "uid": "g", "generation": 1,
                          "labels": {"app.kubernetes.io/part-of": "wl"}},
             "spec": {"podgroups": []}, "status": {"phase": "Pending", "conditions": [condition]},
-        });
-        world.feeds.pod_gangs.take(Event::Apply(serde_json::from_value(gang).unwrap()));
+        }));
         drain(&mut world.inboxes.pod_clique_set_status).len()
     };
     assert_eq!(woken("PodsMissing"), 1, "new");
@@ -158,8 +157,7 @@ async fn node_labels_wake_bindings_and_heartbeats_do_not() {
     let mut world = World::with_backend(|_| Arc::new(FakeBackend { topology, ..FakeBackend::ready("fake") }));
     connect(&mut world.feeds, &world.context);
     for name in ["a", "b"] {
-        let binding = json!({"metadata": {"name": name}, "spec": {"levels": []}});
-        world.feeds.topologies.take(Event::Apply(serde_json::from_value(binding).unwrap()));
+        world.feeds.topologies.apply(json!({"metadata": {"name": name}, "spec": {"levels": []}}));
     }
     drain(&mut world.inboxes.topologies);
     let node = |rack: &str, version: &str| {
@@ -172,7 +170,7 @@ async fn node_labels_wake_bindings_and_heartbeats_do_not() {
         ("heartbeat", node("r0", "2"), vec![]),
         ("moved", node("r1", "3"), vec!["a", "b"]),
     ] {
-        nodes.take(Event::Apply(serde_json::from_value(node).unwrap()));
+        nodes.apply(node);
         assert_eq!(drain(&mut world.inboxes.topologies), woken, "{case}");
     }
     let resource: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "t"}})).unwrap();

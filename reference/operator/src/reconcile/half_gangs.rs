@@ -202,11 +202,10 @@ fn time_left((since, delays): (Timestamp, u32), delay: Duration, now: Timestamp)
 #[cfg(test)]
 mod tests {
     use grove_api::names::CONDITION_MIN_AVAILABLE_HELD;
-    use kube::runtime::watcher::Event;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::context::test_api::World;
+    use crate::context::test_api::{World, owned_by, set_without_cliques};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -259,10 +258,8 @@ mod tests {
     }
 
     fn owned(kind: &str, name: &str, owner: (&str, &str)) -> Value {
-        let owner = json!([{"apiVersion": "grove.io/v1alpha1", "kind": owner.0, "name": owner.1,
-                            "uid": format!("uid-of-{}", owner.1), "controller": true}]);
         let metadata = json!({"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "labels": {},
-                              "ownerReferences": owner});
+                              "ownerReferences": owned_by(owner.0, owner.1)});
         json!({"kind": kind, "metadata": metadata})
     }
 
@@ -289,8 +286,8 @@ mod tests {
         }
         pclq["spec"] = json!({"podSpec": {}, "replicas": 1, "minAvailable": 1});
         pclq["status"] = json!({"conditions": [held]});
-        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(pclq).unwrap()));
-        world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+        world.feeds.pod_cliques.apply(pclq);
+        world.feeds.pods.apply(pod);
     }
 
     /// A world with the PodCliqueSet `wl`, and a PodGang of these cliques that is not bound since `since`.

@@ -3,7 +3,7 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::context::test_api::World;
+use crate::context::test_api::{World, owned_by};
 
 fn pod_clique_set(replicas: i32) -> PodCliqueSet {
     let clique =
@@ -214,10 +214,9 @@ async fn an_idle_scaling_group_does_not_remove_a_clique_of_the_same_name() {
 async fn a_name_that_another_owner_has_is_reported() {
     let mut world = World::new();
     let pcs = pod_clique_set(1);
-    let owner = json!([{"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "name": "wl-0",
-                        "uid": "uid-of-wl-0", "controller": true}]);
     let theirs: PodClique = serde_json::from_value(json!({
-        "metadata": {"name": "wl-0-a", "namespace": "ns", "uid": "theirs", "ownerReferences": owner},
+        "metadata": {"name": "wl-0-a", "namespace": "ns", "uid": "theirs",
+                     "ownerReferences": owned_by("PodCliqueSet", "wl-0")},
         "spec": {"podSpec": {}, "replicas": 1},
     }))
     .unwrap();

@@ -3,18 +3,14 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::context::test_api::World;
+use crate::context::test_api::{World, owned_by};
 use crate::plan::pod_clique_object::{generation_hash, template_hash};
-
-fn owner(kind: &str, name: &str, uid: &str) -> Value {
-    json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true})
-}
 
 fn pod_clique(replicas: i32) -> PodClique {
     serde_json::from_value(json!({
         "metadata": {"name": "wl-0-a", "namespace": "ns", "uid": "uid-of-wl-0-a",
                      "labels": {"grove.io/podgang": "wl-0", "grove.io/podcliqueset-replica-index": "0"},
-                     "ownerReferences": [owner("PodCliqueSet", "wl", "uid-of-wl")]},
+                     "ownerReferences": owned_by("PodCliqueSet", "wl")},
         "spec": {"podSpec": {"containers": []}, "replicas": replicas, "minAvailable": 1},
     }))
     .unwrap()
@@ -26,7 +22,7 @@ fn pod_gang(initialized: bool, references: &[String]) -> PodGang {
                            "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"});
     serde_json::from_value(json!({
         "metadata": {"name": "wl-0", "namespace": "ns", "uid": "uid-of-gang", "generation": 1,
-                     "ownerReferences": [owner("PodCliqueSet", "wl", "uid-of-wl")]},
+                     "ownerReferences": owned_by("PodCliqueSet", "wl")},
         "spec": {"podgroups": [{"name": "wl-0-a", "minReplicas": 1, "podReferences": references}]},
         "status": {"phase": "Pending", "conditions": [condition]},
     }))
@@ -36,11 +32,10 @@ fn pod_gang(initialized: bool, references: &[String]) -> PodGang {
 fn world() -> World {
     let mut world = World::new();
     let template = json!({"cliques": [{"name": "a", "spec": {"podSpec": {}, "replicas": 2}}]});
-    let pcs = json!({
+    world.feeds.pod_clique_sets.apply(json!({
         "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
         "spec": {"replicas": 1, "template": template},
-    });
-    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+    }));
     world.feeds.pod_gangs.take(Event::Apply(pod_gang(false, &[])));
     world.context.synced.record(&pod_gang(false, &[]));
     world
@@ -125,7 +120,7 @@ async fn a_failed_pod_is_replaced_at_its_index() {
     let mut pod = lost.1.clone();
     pod["metadata"]["uid"] = json!("uid-of-lost");
     pod["status"] = json!({"phase": "Failed"});
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    world.feeds.pods.apply(pod);
     let mut written = step(&mut world, &pod_clique(2)).await;
     written.sort_by(|(a, _), (b, _)| a.cmp(b));
     assert_eq!(written.len(), 2, "{written:?}");
@@ -141,7 +136,7 @@ async fn a_pod_that_is_being_deleted_is_replaced() {
     let mut pod = pods[0].1.clone();
     pod["metadata"]["uid"] = json!(format!("uid-of-{}", pod["metadata"]["name"].as_str().unwrap()));
     pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    world.feeds.pods.apply(pod);
     let written = step(&mut world, &pod_clique(2)).await;
     assert_eq!(written.len(), 1, "{written:?}");
     assert!(written[0].0.starts_with("POST"), "{written:?}");
@@ -193,7 +188,7 @@ async fn gated_pods_that_keep_a_deleted_gangs_resources_alive_are_deleted() {
     bound["metadata"]["uid"] = json!(format!("uid-of-{}", bound["metadata"]["name"].as_str().unwrap()));
     bound["spec"]["nodeName"] = json!("n");
     bound["spec"]["schedulingGates"] = json!([]);
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(bound).unwrap()));
+    world.feeds.pods.apply(bound);
     world.context.synced.record_held(&pod_gang(false, &[]));
     let written = step(&mut world, &pod_clique(2)).await;
     let gated = names(&pods).remove(0);
@@ -238,7 +233,7 @@ async fn an_update_deletes_only_pods_that_are_due(
         pod["spec"]["schedulingGates"] = json!([]);
         let ready = if place == 0 || second_is_ready { "True" } else { "False" };
         pod["status"] = json!({"conditions": [{"type": "Ready", "status": ready}]});
-        world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+        world.feeds.pods.apply(pod);
     }
     let progress = json!({"podCliqueSetGenerationHash": generation, "podTemplateHash": template,
                           "readyPodsSelectedToUpdate": {"current": names[0]}});

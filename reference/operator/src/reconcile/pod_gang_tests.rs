@@ -1,5 +1,4 @@
 use futures::StreamExt;
-use grove_api::{PodClique, PodCliqueSet};
 use kube::runtime::watcher::Event;
 use serde_json::Value;
 
@@ -13,18 +12,14 @@ fn world() -> World {
     let mut world = World::new();
     let template =
         json!({"cliques": [{"name": "a", "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 2}}]});
-    let pcs: PodCliqueSet = serde_json::from_value(json!({
+    world.feeds.pod_clique_sets.apply(json!({
         "metadata": {"name": "wl", "namespace": "ns", "uid": OWNER}, "spec": {"replicas": 1, "template": template},
-    }))
-    .unwrap();
-    let pclq: PodClique = serde_json::from_value(json!({
+    }));
+    world.feeds.pod_cliques.apply(json!({
         "metadata": {"name": "wl-0-a", "namespace": "ns", "uid": "uid-of-a", "labels": {"grove.io/podgang": "wl-0"},
                      "ownerReferences": [owner("PodCliqueSet", "wl", OWNER)]},
         "spec": {"podSpec": {}, "replicas": 2, "minAvailable": 2},
-    }))
-    .unwrap();
-    world.feeds.pod_clique_sets.take(Event::Apply(pcs));
-    world.feeds.pod_cliques.take(Event::Apply(pclq));
+    }));
     world
 }
 
@@ -51,13 +46,12 @@ fn pod_gang(generation: i64, initialized: Option<bool>, references: &[&str]) -> 
 }
 
 fn add_pod(world: &mut World, name: &str, pclq_uid: &str) {
-    let pod = json!({
+    world.feeds.pods.apply(json!({
         "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"),
                      "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
                      "ownerReferences": [owner("PodClique", "wl-0-a", pclq_uid)]},
         "spec": {"containers": []},
-    });
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    }));
 }
 
 async fn step(world: &mut World, pod_gang: &PodGang) -> Vec<(String, Value)> {

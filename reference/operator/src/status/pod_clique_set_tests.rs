@@ -2,7 +2,7 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::context::test_api::World;
+use crate::context::test_api::{World, owned_by};
 use crate::plan::pod_clique_object::template_hash;
 
 async fn first_progress(pcs: &PodCliqueSet, hash: &str, generation: u64) -> Value {
@@ -14,20 +14,17 @@ async fn first_progress(pcs: &PodCliqueSet, hash: &str, generation: u64) -> Valu
                     names::LABEL_PART_OF: "wl", names::LABEL_POD_CLIQUE: "wl-0-a", names::LABEL_POD_GANG: "wl-0",
                     LABEL_PCS_REPLICA_INDEX: "0", names::LABEL_POD_TEMPLATE_HASH: hash,
                 },
-                "ownerReferences": [{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": owner,
-                                     "uid": format!("uid-of-{owner}"), "controller": true}],
+                "ownerReferences": owned_by(kind, owner),
             },
             "spec": {"podSpec": {}, "replicas": 1, "containers": []},
         })
     };
-    let clique = owned("wl-0-a", "PodCliqueSet", "wl");
-    world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(clique).unwrap()));
-    let pod = owned("p", "PodClique", "wl-0-a");
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    world.feeds.pod_cliques.apply(owned("wl-0-a", "PodCliqueSet", "wl"));
+    world.feeds.pods.apply(owned("p", "PodClique", "wl-0-a"));
     let mut gang = owned("wl-0", "PodCliqueSet", "wl");
     gang["spec"] = json!({"podgroups": []});
     gang["metadata"]["annotations"] = json!({names::ANNOTATION_GENERATION: generation.to_string()});
-    world.feeds.pod_gangs.take(Event::Apply(serde_json::from_value(gang).unwrap()));
+    world.feeds.pod_gangs.apply(gang);
     reconcile(Arc::new(pcs.clone()), Arc::clone(&world.context)).await.unwrap();
     let written = world.written();
     let (_, patch) = written.iter().find(|(request, _)| request.ends_with("/wl/status")).unwrap();
@@ -72,8 +69,7 @@ async fn failure_condition(world: &World, before: &Value) -> Option<(String, Str
 async fn objects_that_cannot_be_created_are_reported_until_they_can() {
     let mut world = World::new();
     assert_eq!(failure_condition(&world, &json!([])).await, None);
-    let owner = json!([{"apiVersion": "grove.io/v1alpha1", "kind": "PodCliqueSet", "name": "wl",
-                        "uid": "uid-of-wl", "controller": true}]);
+    let owner = owned_by("PodCliqueSet", "wl");
     let labels = json!({names::LABEL_PART_OF: "wl"});
     let gang = json!({
         "metadata": {"name": "wl-0", "namespace": "ns", "uid": "g", "labels": labels, "ownerReferences": owner},
@@ -83,7 +79,7 @@ async fn objects_that_cannot_be_created_are_reported_until_they_can() {
             "message": "refused", "lastTransitionTime": "2026-01-01T00:00:00Z",
         }]},
     });
-    world.feeds.pod_gangs.take(Event::Apply(serde_json::from_value(gang).unwrap()));
+    world.feeds.pod_gangs.apply(gang);
     let of_gang = failure_condition(&world, &json!([])).await;
     assert_eq!(of_gang, Some(("PodCreationFailed".into(), "PodGang wl-0: refused".into())));
     let group = json!({

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cache::observed_pod::PodCondition;
-use crate::context::test_api::World;
+use crate::context::test_api::{World, owned_by, set_without_cliques};
 
 fn pod(name: &str, gated: bool, conditions: &[&str], container: Value) -> Arc<Pod> {
     let conditions: Vec<_> =
@@ -28,6 +28,17 @@ fn pclq(observed: Option<i64>) -> PodClique {
     .unwrap()
 }
 
+/// Returns a world with the PodCliqueSet of this PodClique.
+fn world_of(pclq: &mut PodClique) -> World {
+    let mut world = World::new();
+    world.feeds.pod_clique_sets.apply(set_without_cliques());
+    pclq.metadata.namespace = Some("ns".to_owned());
+    pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
+    pclq.metadata.resource_version = Some("7".to_owned());
+    pclq.metadata.owner_references = serde_json::from_value(owned_by("PodCliqueSet", "wl")).unwrap();
+    world
+}
+
 #[test]
 fn pods_are_counted_by_state() {
     let pods = [
@@ -46,26 +57,11 @@ fn pods_are_counted_by_state() {
 
 #[tokio::test]
 async fn a_scheduled_pod_is_not_counted_as_ready() {
-    let mut world = World::new();
-    let owner = |kind: &str, name: &str| {
-        let uid = format!("uid-of-{name}");
-        let owner = json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid,
-                           "controller": true});
-        serde_json::from_value(json!([owner])).unwrap()
-    };
-    let pcs = json!({
-        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
-        "spec": {"replicas": 1, "template": {"cliques": []}},
-    });
-    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
     let mut pclq = pclq(Some(1));
-    pclq.metadata.namespace = Some("ns".to_owned());
-    pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
-    pclq.metadata.resource_version = Some("7".to_owned());
-    pclq.metadata.owner_references = owner("PodCliqueSet", "wl");
+    let mut world = world_of(&mut pclq);
     let mut pod = (*pod("a", false, &["PodScheduled"], json!(null))).clone();
     pod.metadata.namespace = Some("ns".to_owned());
-    pod.metadata.owner_references = owner("PodClique", "wl-0-a");
+    pod.metadata.owner_references = serde_json::from_value(owned_by("PodClique", "wl-0-a")).unwrap();
     pod.labels_mut().insert(LABEL_POD_CLIQUE.to_owned(), "wl-0-a".to_owned());
     world.feeds.pods.take(Event::Apply(pod));
     reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
@@ -174,27 +170,12 @@ fn a_clique_that_the_scheduler_evicts_is_not_held_before_it_is_bound_again() {
 
 #[tokio::test]
 async fn an_eviction_is_remembered_for_the_status() {
-    let mut world = World::new();
-    let owner = |api: &str, kind: &str, name: &str| {
-        let uid = format!("uid-of-{name}");
-        json!([{"apiVersion": api, "kind": kind, "name": name, "uid": uid, "controller": true}])
-    };
-    let pcs = json!({
-        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
-        "spec": {"replicas": 1, "template": {"cliques": []}},
-    });
-    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
     let bound = ["a", "b"].map(|name| pod(name, false, &["PodScheduled"], json!(null)));
     let mut pclq = pclq(Some(1));
     pclq.status = Some(status(&pclq, "wl", &bound, 0));
-    pclq.metadata.namespace = Some("ns".to_owned());
-    pclq.metadata.uid = Some("uid-of-wl-0-a".to_owned());
-    pclq.metadata.resource_version = Some("7".to_owned());
-    let of_set = owner("grove.io/v1alpha1", "PodCliqueSet", "wl");
-    pclq.metadata.owner_references = serde_json::from_value(of_set).unwrap();
+    let world = world_of(&mut pclq);
     let mut last = (*preempted(&bound[1])).clone();
-    let of_clique = owner("grove.io/v1alpha1", "PodClique", "wl-0-a");
-    last.metadata.owner_references = serde_json::from_value(of_clique).unwrap();
+    last.metadata.owner_references = serde_json::from_value(owned_by("PodClique", "wl-0-a")).unwrap();
     world.context.evictions.record(&last);
     reconcile(Arc::new(pclq), Arc::clone(&world.context)).await.unwrap();
     let written = world.written();

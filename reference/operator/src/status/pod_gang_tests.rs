@@ -5,31 +5,21 @@ use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::context::test_api::World;
-
-fn owner(kind: &str, name: &str) -> Value {
-    let uid = format!("uid-of-{name}");
-    json!([{"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": name, "uid": uid, "controller": true}])
-}
+use crate::context::test_api::{World, owned_by, set_without_cliques};
 
 /// The base PodGang `wl-0` has 2 pods, both needed, and the scaled PodGang `wl-0-sg-0` has 1 pod.
 fn world() -> World {
     let mut world = World::new();
-    let pcs = json!({
-        "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
-        "spec": {"replicas": 1, "template": {"cliques": []}},
-    });
-    world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+    world.feeds.pod_clique_sets.apply(set_without_cliques());
     for (name, replicas, labels) in [
         ("wl-0-a", 2, json!({"grove.io/podgang": "wl-0"})),
         ("wl-0-sg-1-b", 1, json!({"grove.io/podgang": "wl-0-sg-0", "grove.io/base-podgang": "wl-0"})),
     ] {
-        let pclq = json!({
+        world.feeds.pod_cliques.apply(json!({
             "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "labels": labels,
-                         "ownerReferences": owner("PodCliqueSet", "wl")},
+                         "ownerReferences": owned_by("PodCliqueSet", "wl")},
             "spec": {"podSpec": {}, "replicas": replicas, "minAvailable": replicas},
-        });
-        world.feeds.pod_cliques.take(Event::Apply(serde_json::from_value(pclq).unwrap()));
+        }));
     }
     world.feeds.pod_gangs.take(Event::Apply(pod_gang("wl-0", "wl-0-a", 2, &json!([]))));
     world
@@ -42,7 +32,7 @@ fn pod_gang(name: &str, podgroup: &str, min: i32, more_conditions: &Value) -> Po
     conditions.extend(more_conditions.as_array().into_iter().flatten().cloned());
     serde_json::from_value(json!({
         "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"), "resourceVersion": "9",
-                     "labels": {"grove.io/base-podgang": "wl-0"}, "ownerReferences": owner("PodCliqueSet", "wl")},
+                     "labels": {"grove.io/base-podgang": "wl-0"}, "ownerReferences": owned_by("PodCliqueSet", "wl")},
         "spec": {"podgroups": [{"name": podgroup, "minReplicas": min, "podReferences": []}]},
         "status": {"phase": "Pending", "conditions": conditions},
     }))
@@ -61,14 +51,13 @@ fn pod(world: &mut World, name: &str, state: &str) {
             (None, message)
         }
     };
-    let pod = json!({
+    world.feeds.pods.apply(json!({
         "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"),
                      "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
-                     "ownerReferences": owner("PodClique", "wl-0-a")},
+                     "ownerReferences": owned_by("PodClique", "wl-0-a")},
         "spec": {"containers": [], "nodeName": node},
         "status": {"phase": "Pending", "conditions": [condition]},
-    });
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+    }));
 }
 
 async fn written_status(world: &World, pod_gang: PodGang) -> (Value, BTreeMap<String, [String; 3]>) {
@@ -175,14 +164,13 @@ async fn the_most_specific_message_is_reported(#[case] messages: [&str; 2], #[ca
 }
 
 fn gated_pod(world: &mut World, name: &str, gate: &str) {
-    let gated = json!({
+    world.feeds.pods.apply(json!({
         "metadata": {"name": name, "namespace": "ns", "uid": format!("uid-of-{name}"),
                      "labels": {"grove.io/podclique": "wl-0-a", "grove.io/podgang": "wl-0"},
-                     "ownerReferences": owner("PodClique", "wl-0-a")},
+                     "ownerReferences": owned_by("PodClique", "wl-0-a")},
         "spec": {"containers": [], "schedulingGates": [{"name": gate}]},
         "status": {"phase": "Pending"},
-    });
-    world.feeds.pods.take(Event::Apply(serde_json::from_value(gated).unwrap()));
+    }));
 }
 
 #[tokio::test]
@@ -287,7 +275,7 @@ async fn an_eviction_is_reported_until_the_gang_is_bound_again() {
     let mut world = world();
     let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"});
     let evicted = json!({
-        "metadata": {"name": "p", "ownerReferences": owner("PodClique", "wl-0-a")},
+        "metadata": {"name": "p", "ownerReferences": owned_by("PodClique", "wl-0-a")},
         "status": {"conditions": [condition]},
     });
     world.context.evictions.record(&serde_json::from_value(evicted).unwrap());

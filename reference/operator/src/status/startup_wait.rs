@@ -69,7 +69,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::context::test_api::World;
+    use crate::context::test_api::{World, owned_by};
     use crate::plan::conditions;
 
     fn owned(kind: &str, name: &str, owner: (&str, &str), clique: &str) -> Value {
@@ -77,8 +77,7 @@ mod tests {
             "metadata": {
                 "name": name, "namespace": "ns", "uid": format!("uid-of-{name}"),
                 "labels": {LABEL_PART_OF: "wl", LABEL_PCS_REPLICA_INDEX: "0", LABEL_POD_CLIQUE: clique},
-                "ownerReferences": [{"apiVersion": "grove.io/v1alpha1", "kind": owner.0, "name": owner.1,
-                                     "uid": format!("uid-of-{}", owner.1), "controller": true}],
+                "ownerReferences": owned_by(owner.0, owner.1),
             },
             "kind": kind, "spec": {"podSpec": {}, "replicas": 2, "containers": [], "nodeName": "n"},
         })
@@ -104,7 +103,7 @@ mod tests {
         for index in 0..ready {
             let mut pod = owned("Pod", &format!("p{index}"), ("PodClique", "wl-0-a"), "wl-0-a");
             pod["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
-            world.feeds.pods.take(Event::Apply(serde_json::from_value(pod).unwrap()));
+            world.feeds.pods.apply(pod);
         }
         let mut pod = owned("Pod", "c", ("PodClique", "wl-0-b"), "wl-0-b");
         pod["spec"]["nodeName"] = own["node"].clone();
