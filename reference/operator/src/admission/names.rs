@@ -2,18 +2,11 @@ use std::collections::BTreeMap;
 
 use super::findings::invalid;
 use crate::backend::FieldError;
+use crate::backend::names::{is_label_key, is_label_value};
 
 /// Limit in bytes for the names of PodCliqueSet, scaling group and clique together. The rest of a hostname
 /// label (63) holds two indexes, five random characters and hyphens.
 const COMBINED_NAME_LIMIT: usize = 45;
-
-pub(super) fn is_dns_subdomain(name: &str) -> bool {
-    name.len() <= 253 && name.split('.').all(|label| is_joined(label, |c| c.is_ascii_lowercase(), "-"))
-}
-
-pub(super) fn is_dns_label(name: &str) -> bool {
-    name.len() <= 63 && is_joined(name, |c| c.is_ascii_lowercase(), "-")
-}
 
 pub(super) fn combined_length_error(pcs: &str, scaling_group: Option<&str>, clique: &str) -> Option<String> {
     let length = pcs.len() + scaling_group.map_or(0, str::len) + clique.len();
@@ -33,10 +26,10 @@ pub(super) fn combined_length_error(pcs: &str, scaling_group: Option<&str>, cliq
 pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels {
-        if !is_qualified_name(key) {
+        if !is_label_key(key) {
             errors.push(invalid(path, key.as_str(), "not a valid label key"));
         }
-        if !value.is_empty() && !is_label_text(value) {
+        if !value.is_empty() && !is_label_value(value) {
             errors.push(invalid(format!("{path}[{key}]"), value.as_str(), "not a valid label value"));
         }
     }
@@ -45,60 +38,13 @@ pub(super) fn check_labels(labels: &BTreeMap<String, String>, path: &str) -> Vec
 
 /// Kubernetes accepts any annotation value, so only the keys are checked.
 pub(super) fn check_annotations(annotations: &BTreeMap<String, String>, path: &str) -> Vec<FieldError> {
-    let invalid_keys = annotations.keys().filter(|key| !is_qualified_name(&key.to_ascii_lowercase()));
+    let invalid_keys = annotations.keys().filter(|key| !is_label_key(&key.to_ascii_lowercase()));
     invalid_keys.map(|key| invalid(path, key.as_str(), "not a valid annotation key")).collect()
-}
-
-fn is_qualified_name(key: &str) -> bool {
-    match key.split_once('/') {
-        Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_text(name),
-        None => is_label_text(key),
-    }
-}
-
-fn is_label_text(text: &str) -> bool {
-    text.len() <= 63 && is_joined(text, |c| c.is_ascii_alphabetic(), "-_.")
-}
-
-/// Whether the text starts and ends with a letter or digit. `joiners` may appear in between.
-fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> bool {
-    let is_end = |c: char| is_letter(c) || c.is_ascii_digit();
-    text.starts_with(is_end)
-        && text.ends_with(is_end)
-        && text.chars().all(|c| is_end(c) || joiners.contains(c))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[rstest::rstest]
-    #[case("a", true)]
-    #[case("a-1.b", true)]
-    #[case("", false)]
-    #[case("-a", false)]
-    #[case("a-", false)]
-    #[case("a..b", false)]
-    #[case("A", false)]
-    #[case("a_b", false)]
-    #[case(&"a".repeat(253), true)]
-    #[case(&"a".repeat(254), false)]
-    fn dns_subdomains_are_recognised(#[case] name: &str, #[case] valid: bool) {
-        assert_eq!(is_dns_subdomain(name), valid);
-    }
-
-    #[rstest::rstest]
-    #[case("app", true)]
-    #[case("Team.x_1", true)]
-    #[case("example.com/app", true)]
-    #[case("example.com/", false)]
-    #[case("/app", false)]
-    #[case("Example.com/app", false)]
-    #[case("a/b/c", false)]
-    #[case(&"a".repeat(64), false)]
-    fn qualified_names_are_recognised(#[case] key: &str, #[case] valid: bool) {
-        assert_eq!(is_qualified_name(key), valid);
-    }
 
     #[test]
     fn names_of_45_characters_fit() {

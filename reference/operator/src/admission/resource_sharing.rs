@@ -5,8 +5,8 @@ use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
 use serde_json::Value;
 
 use super::findings::{duplicate, invalid, repeated};
-use super::names::is_dns_label;
 use crate::backend::FieldError;
+use crate::backend::names::is_dns_label;
 use crate::plan::resource_sharing::{
     Entry, PodPosition, claims_of_pod, clique_entries, group_entries, pcs_entries,
 };

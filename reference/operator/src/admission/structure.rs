@@ -4,8 +4,9 @@
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 
 use super::findings::{duplicate, invalid, repeated};
-use super::names::{combined_length_error, is_dns_label};
+use super::names::combined_length_error;
 use crate::backend::FieldError;
+use crate::backend::names::is_dns_label;
 use crate::plan::duration::duration;
 
 const GREATER_THAN_0: &str = "must be greater than 0";

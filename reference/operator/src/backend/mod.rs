@@ -16,7 +16,7 @@ pub(crate) mod idle;
 mod kai;
 mod koordinator;
 pub(crate) mod name_pattern;
-mod names;
+pub(crate) mod names;
 mod objects;
 mod pod_spec;
 mod profiles;

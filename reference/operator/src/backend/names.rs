@@ -18,29 +18,29 @@ pub(super) fn shorten_with_hash(whole: &str, readable: &str, limit: usize) -> St
     format!("{}-{}", head.trim_end_matches(['-', '.']), &hash[..HASH_DIGITS])
 }
 
-pub(super) fn is_dns_label(name: &str) -> bool {
-    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty()
-        && name.len() <= MAX_LABEL
-        && name.chars().all(is_inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
+pub(crate) fn is_dns_label(name: &str) -> bool {
+    name.len() <= MAX_LABEL && is_joined(name, |c| c.is_ascii_lowercase(), "-")
 }
 
+/// Like Kubernetes, does not limit the length of each label.
 pub(super) fn is_dns_subdomain(name: &str) -> bool {
-    name.len() <= MAX_SUBDOMAIN && name.split('.').all(is_dns_label)
+    let is_label = |label: &str| is_joined(label, |c| c.is_ascii_lowercase(), "-");
+    name.len() <= MAX_SUBDOMAIN && name.split('.').all(is_label)
 }
 
-pub(super) fn is_label_value(value: &str) -> bool {
-    let is_inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let is_outer = |c: char| c.is_ascii_alphanumeric();
-    value.len() <= MAX_LABEL
-        && value.starts_with(is_outer)
-        && value.ends_with(is_outer)
-        && value.chars().all(is_inner)
+pub(crate) fn is_label_value(value: &str) -> bool {
+    value.len() <= MAX_LABEL && is_joined(value, |c| c.is_ascii_alphabetic(), "-_.")
 }
 
-pub(super) fn is_label_key(key: &str) -> bool {
+/// Whether the text starts and ends with a letter or digit. `joiners` may appear in between.
+fn is_joined(text: &str, is_letter: impl Fn(char) -> bool, joiners: &str) -> bool {
+    let is_end = |c: char| is_letter(c) || c.is_ascii_digit();
+    text.starts_with(is_end)
+        && text.ends_with(is_end)
+        && text.chars().all(|c| is_end(c) || joiners.contains(c))
+}
+
+pub(crate) fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_label_value(name),
         None => is_label_value(key),
@@ -92,7 +92,23 @@ mod tests {
     }
 
     #[rstest::rstest]
+    #[case("a", true)]
+    #[case("a-1.b", true)]
+    #[case("", false)]
+    #[case("-a", false)]
+    #[case("a-", false)]
+    #[case("a..b", false)]
+    #[case("A", false)]
+    #[case("a_b", false)]
+    #[case(&"a".repeat(253), true)]
+    #[case(&"a".repeat(254), false)]
+    fn dns_subdomains_are_recognised(#[case] name: &str, #[case] valid: bool) {
+        assert_eq!(is_dns_subdomain(name), valid);
+    }
+
+    #[rstest::rstest]
     #[case("example.com/rack", true)]
+    #[case("Example.com/rack", false)]
     #[case("rack", true)]
     #[case("Rack_1.a", true)]
     #[case("", false)]
@@ -101,6 +117,7 @@ mod tests {
     #[case("example..com/rack", false)]
     #[case("a/b/c", false)]
     #[case("a rack", false)]
+    #[case(&"a".repeat(64), false)]
     fn label_keys_are_recognised(#[case] key: &str, #[case] valid: bool) {
         assert_eq!(is_label_key(key), valid);
     }
