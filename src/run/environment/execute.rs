@@ -2,8 +2,6 @@ mod cleanup;
 mod observe;
 mod panics;
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

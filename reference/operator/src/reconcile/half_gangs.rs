@@ -297,11 +297,7 @@ mod tests {
         cliques: &[(&str, Option<i64>)],
         since: i64,
     ) -> PodGang {
-        let pcs = json!({
-            "metadata": {"name": "wl", "namespace": "ns", "uid": "uid-of-wl"},
-            "spec": {"replicas": 1, "template": {"cliques": []}},
-        });
-        world.feeds.pod_clique_sets.take(Event::Apply(serde_json::from_value(pcs).unwrap()));
+        world.feeds.pod_clique_sets.apply(set_without_cliques());
         for (name, bound) in cliques {
             add_clique_with_pod(world, name, *bound);
         }
@@ -312,9 +308,8 @@ mod tests {
             |(name, _): &(&str, Option<i64>)| json!({"name": name, "minReplicas": 1, "podReferences": []});
         gang["spec"] = json!({"podgroups": cliques.iter().map(podgroup).collect::<Vec<_>>()});
         gang["status"] = json!(pod_gang("False", since).status);
-        let gang: PodGang = serde_json::from_value(gang).unwrap();
-        world.feeds.pod_gangs.take(Event::Apply(gang.clone()));
-        gang
+        world.feeds.pod_gangs.apply(gang.clone());
+        serde_json::from_value(gang).unwrap()
     }
 
     fn replica(index: i32) -> Option<GroupReplica> {
