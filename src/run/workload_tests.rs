@@ -168,10 +168,6 @@ fn a_scheduler_that_no_run_tests_is_refused_without_an_option() {
     workload(1, 8).replace("podSpec: {", "podSpec: {schedulingGroup: {podGroupName: mine}, "),
     "document 1: spec.template.cliques[0].spec.podSpec.schedulingGroup: Grove creates no gang resources"
 )]
-#[case(
-    format!("{}---\napiVersion: v1\nkind: Service\nmetadata: {{name: w-0}}\n", workload(1, 8)),
-    "document 1: Grove creates Service w-0 for PodCliqueSet w, and the manifest has another one: rename one"
-)]
 #[case("apiVersion: grove.io/v1alpha1\nkind: Pod".into(), "document 1: Pod of grove.io/v1alpha1 is not supported")]
 #[case("a: [".into(), "line 2")]
 #[case(String::new(), "the manifest has no PodCliqueSet")]
