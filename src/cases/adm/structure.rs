@@ -122,11 +122,13 @@ const GROUPS: &[Attempt] = &[
 const WHOLE: &[Attempt] = &[
     refused("names of 46 characters in total", &[], |pcs| pcs["metadata"]["name"] = "s".repeat(35).into()),
     admitted("names of 45 characters in total", |pcs| pcs["metadata"]["name"] = "s".repeat(34).into()),
-    refused("the 36 characters of a group's second clique, and 46 in total", &[], |pcs| {
-        add_member(pcs, &"r".repeat(36))
+    refused("the 40 characters of a group's second clique, and 46 in total", &[], |pcs| {
+        pcs["metadata"]["name"] = "s".into();
+        add_member(pcs, &"r".repeat(40));
     }),
-    admitted("the 35 characters of a group's second clique, and 45 in total", |pcs| {
-        add_member(pcs, &"r".repeat(35))
+    admitted("the 39 characters of a group's second clique, and 45 in total", |pcs| {
+        pcs["metadata"]["name"] = "s".into();
+        add_member(pcs, &"r".repeat(39));
     }),
 ];
 
