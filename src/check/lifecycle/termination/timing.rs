@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{Scope, SetReplica};
@@ -42,7 +44,8 @@ pub fn own_terminations<'a>(
     found.into_iter().filter(|termination| !is_within(termination)).collect()
 }
 
-/// Requires that each breach leads to a termination after the delay, and each termination follows a breach.
+/// Requires that each breach leads to a termination after the delay, and each termination follows a breach or a
+/// delay in which a part of the gang was bound.
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
     none(wrong_times(history, replica, scope, delay))
 }
@@ -71,6 +74,7 @@ fn wrong_times(history: &History, replica: &SetReplica, scope: &Scope, delay: Du
     let wrong = terminations.iter().filter_map(|termination| {
         let started = termination.started;
         match breaches.iter().find(|breach| leads_to(breach, termination)) {
+            None if was_bound_in_part(history, termination, delay) => None,
             None => {
                 let message =
                     format!("{scope} was gang-terminated although its minAvailable was not breached");
@@ -94,6 +98,27 @@ fn wrong_times(history: &History, replica: &SetReplica, scope: &Scope, delay: Du
         })
     });
     wrong.chain(missing).collect()
+}
+
+/// An operator may also terminate a gang that was bound in part for the delay (TERM-17, TERM-21).
+fn was_bound_in_part(history: &History, termination: &GangTermination<'_>, delay: SignedDuration) -> bool {
+    let releases = [Feature::HalfGangRelease, Feature::StuckGangRelease];
+    if !releases.into_iter().any(|feature| history.header.target.declares(feature)) {
+        return false;
+    }
+    let is_old = |version: &Version<'_>| termination.old.contains(version.uid());
+    let is_bound = |version: &Version<'_>| version.pod().node().is_some();
+    let Some(first) = history.pods().filter(is_old).find(is_bound) else { return false };
+    let waiting: BTreeSet<&str> = history
+        .pods()
+        .filter(|version| is_old(version) && version.index < first.index)
+        .map(|version| version.uid())
+        .collect();
+    let bound = |uid: &str| history.pods().filter(|version| version.uid() == uid).find(is_bound);
+    let started = termination.started.at;
+    let until =
+        waiting.into_iter().map(|uid| bound(uid).map_or(started, |bound| bound.at.min(started))).max();
+    until.is_some_and(|until| until.duration_since(first.at) >= delay - API_ROUNDING)
 }
 
 fn untimely(

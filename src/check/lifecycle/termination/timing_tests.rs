@@ -78,6 +78,16 @@ fn a_termination_without_a_breach_is_a_violation() {
     assert!(message(check(one)).contains("was deleted without a gang termination of"));
 }
 
+#[rstest::rstest]
+#[case::for_the_delay(2, true)]
+#[case::briefly(0, false)]
+fn a_gang_that_was_bound_in_part_may_be_terminated(#[case] seconds: i64, #[case] allowed: bool) {
+    let created = Story::flat().added(pod("a", None)).added(pod("b", None)).modified(pod("a", Some("n")));
+    let whole = created.later(seconds).modified(pod("b", Some("n")));
+    let terminated = whole.modified(terminating_pod("a")).modified(terminating_pod("b"));
+    assert_eq!(check(terminated.added(pod("c", None)).added(pod("d", None))).is_ok(), allowed);
+}
+
 #[test]
 fn a_pod_deleted_by_others_is_no_late_termination() {
     let lost = running().mark(SharedMark::PodLost, json!({"name": "a"})).deleted(pod("a", Some("n")));
