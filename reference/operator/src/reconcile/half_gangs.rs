@@ -171,27 +171,29 @@ pub(super) fn release(
     Some(context.releases.release(&part, now, |released| {
         let competing = competing(&context.caches, pod_gang);
         let waiting = competing.iter().flat_map(|other| parts_without_room(&context.caches, other));
-        let younger = waiting.filter(|other| *other > part).count();
+        let waiting: Vec<_> = waiting.collect();
+        let younger = waiting.iter().filter(|other| **other > part).count();
         let competes =
             |other: &Part| competing.iter().any(|gang| gang.uid().as_ref() == Some(&other.pod_gang));
         let others = released.iter().filter(|(other, _)| **other != part && competes(other));
         let last = others.map(|(_, at)| *at).max();
-        time_left_among_others(since, (younger, last), delay, now)
+        time_left_among_others(since, (younger, waiting.len()), last, delay, now)
     }))
 }
 
 /// One delay for each younger part and this one, and at least one since the last termination of another part.
-/// This adds at most one delay, because parts with a shorter delay may be terminated more often.
+/// The latter adds at most one delay for each waiting part, because parts with a shorter delay may be terminated
+/// more often.
 fn time_left_among_others(
     since: Timestamp,
-    (younger, last): (usize, Option<Timestamp>),
+    (younger, waiting): (usize, usize),
+    last: Option<Timestamp>,
     delay: Duration,
     now: Timestamp,
 ) -> Duration {
-    let delays = u32::try_from(younger).unwrap_or(u32::MAX).saturating_add(1);
+    let after = |delays: usize| time_left((since, u32::try_from(delays).unwrap_or(u32::MAX)), delay, now);
     let after_last = last.map_or(Duration::ZERO, |last| time_left((last, 1), delay, now));
-    let at_most = time_left((since, delays.saturating_add(1)), delay, now);
-    time_left((since, delays), delay, now).max(after_last).min(at_most)
+    after(younger + 1).max(after_last).min(after(younger + 1 + waiting))
 }
 
 fn time_left((since, delays): (Timestamp, u32), delay: Duration, now: Timestamp) -> Duration {
@@ -400,15 +402,16 @@ mod tests {
 
     /// The current time is second 40, and the delay is 10 s.
     #[rstest::rstest]
-    #[case::alone((35, 0, None), 5)]
-    #[case::due((25, 0, None), 0)]
-    #[case::after_a_younger_one((25, 1, None), 5)]
-    #[case::after_the_last_termination((25, 0, Some(34)), 4)]
-    #[case::an_earlier_termination((25, 0, Some(30)), 0)]
-    #[case::one_more_delay_at_most((25, 0, Some(39)), 5)]
-    fn others_are_terminated_first(#[case] state: (i64, usize, Option<i64>), #[case] seconds: u64) {
-        let (since, younger, last) = state;
-        let found = time_left_among_others(at(since), (younger, last.map(at)), DELAY, at(40));
+    #[case::alone((35, 0, 1, None), 5)]
+    #[case::due((25, 0, 1, None), 0)]
+    #[case::after_a_younger_one((25, 1, 2, None), 5)]
+    #[case::after_the_last_termination((25, 0, 2, Some(34)), 4)]
+    #[case::an_earlier_termination((25, 0, 2, Some(30)), 0)]
+    #[case::the_youngest_of_three_after_the_oldest((20, 0, 3, Some(39)), 9)]
+    #[case::one_more_delay_for_each_at_most((15, 0, 2, Some(39)), 5)]
+    fn others_are_terminated_first(#[case] state: (i64, usize, usize, Option<i64>), #[case] seconds: u64) {
+        let (since, younger, waiting, last) = state;
+        let found = time_left_among_others(at(since), (younger, waiting), last.map(at), DELAY, at(40));
         assert_eq!(found, Duration::from_secs(seconds));
     }
 
