@@ -164,8 +164,10 @@ pub(super) fn release(
         let together = Timestamp::from_second(since.as_second() / 10 * 10).unwrap_or(since);
         return Some(time_left((together, 1), delay, now));
     }
-    if !waits_for_room {
-        return Some(time_left((since, 1), delay, now));
+    let own_delay = time_left((since, 1), delay, now);
+    // The other parts are many in a large cluster, so they are read only once the part may be terminated.
+    if !waits_for_room || !own_delay.is_zero() {
+        return Some(own_delay);
     }
     let part = part(pod_gang, replica);
     Some(context.releases.release(&part, now, |released| {
@@ -358,6 +360,7 @@ mod tests {
         ];
         let gang = add_gang(&mut world, ("wl-0", 1), &cliques, 9);
         assert_eq!(left(&world, &gang, replica(1), 20), Some(2));
+        assert_eq!(left(&world, &gang, replica(0), 20), Some(2), "the other parts are not read yet");
         assert_eq!(left(&world, &gang, replica(1), 22), Some(0), "the last replica is the youngest");
         assert_eq!(left(&world, &gang, replica(0), 22), Some(10));
         add_clique_with_pod(&mut world, "wl-0-sg-1-b", None);
