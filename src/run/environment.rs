@@ -95,6 +95,12 @@ impl ClusterSlot {
     }
 }
 
+/// One, and another one if there is memory for it in addition to the planned control planes.
+fn concurrent_upgrades(planned: &BTreeMap<Scheduler, u32>, fit: Option<u32>) -> u32 {
+    let left = fit.map_or(MOST_UPGRADES, |fit| fit.saturating_sub(planned.values().sum()));
+    left.clamp(1, MOST_UPGRADES)
+}
+
 fn limited(mut planned: BTreeMap<Scheduler, u32>, fit: Option<u32>) -> BTreeMap<Scheduler, u32> {
     while fit.is_some_and(|fit| planned.values().sum::<u32>() > fit) {
         match planned.values_mut().max().filter(|most| **most > 1) {
@@ -118,7 +124,7 @@ impl Environment {
         };
         let schedulers = target::every().map(Target::scheduler);
         let dedicated = schedulers.map(|scheduler| (scheduler, slots(scheduler))).collect();
-        let upgrades = ClusterSlot::new(fit.unwrap_or(MOST_UPGRADES).clamp(1, MOST_UPGRADES));
+        let upgrades = ClusterSlot::new(concurrent_upgrades(&planned, fit));
         Self {
             settings,
             shared,
@@ -428,6 +434,19 @@ mod tests {
         let schedulers = [Scheduler::KUBE, Target::VOLCANO.scheduler()];
         let planned = schedulers.into_iter().zip([3, 1]).collect();
         assert_eq!(limited(planned, fit), schedulers.into_iter().zip(planes).collect());
+    }
+
+    #[rstest::rstest]
+    #[case::unknown_memory(None, 2)]
+    #[case::none_left(Some(3), 1)]
+    #[case::one_left(Some(4), 1)]
+    #[case::two_left(Some(5), 2)]
+    fn a_second_upgrade_case_needs_memory_that_no_planned_control_plane_uses(
+        #[case] fit: Option<u32>,
+        #[case] upgrades: u32,
+    ) {
+        let planned = BTreeMap::from([(Scheduler::KUBE, 2), (Target::VOLCANO.scheduler(), 1)]);
+        assert_eq!(concurrent_upgrades(&planned, fit), upgrades);
     }
 
     #[test]
