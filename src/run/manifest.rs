@@ -178,7 +178,7 @@ fn bind_in_namespace(binding: &mut Value, namespace: &str) {
 pub(crate) struct Manifest {
     /// Each with the number of its document.
     pub(crate) sets: Vec<(usize, Value)>,
-    /// In the order of their creation: cluster-scoped ones first.
+    /// In the order of their creation: cluster-scoped ones first, and RoleBindings last, after their Roles.
     pub(crate) companions: Vec<Companion>,
 }
 
@@ -233,7 +233,8 @@ impl Manifest {
                 }
             }
         }
-        read.companions.sort_by_key(|companion| companion.kind.is_namespaced);
+        read.companions
+            .sort_by_key(|companion| (companion.kind.is_namespaced, companion.kind.name == ROLE_BINDING));
         read.checked()
     }
 

@@ -11,8 +11,9 @@ fn message(documents: &[&str]) -> String {
 }
 
 #[test]
-fn companions_are_created_cluster_scoped_ones_first() {
+fn companions_are_created_cluster_scoped_ones_first_and_role_bindings_last() {
     let found = manifest(&[
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: reads}\n",
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: team}\n",
         "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 1000\n",
@@ -20,8 +21,8 @@ fn companions_are_created_cluster_scoped_ones_first() {
     ])
     .unwrap();
     let titles: Vec<_> = found.companions.iter().map(Companion::title).collect();
-    assert_eq!(titles, ["PriorityClass high", "ConfigMap settings", "Secret token"]);
-    assert_eq!(found.cluster_scoped(), ["PriorityClass high (document 4)"]);
+    assert_eq!(titles, ["PriorityClass high", "ConfigMap settings", "Secret token", "RoleBinding reads"]);
+    assert_eq!(found.cluster_scoped(), ["PriorityClass high (document 5)"]);
     assert!(found.is_exclusive());
 }
 
