@@ -62,9 +62,10 @@ impl TestContext {
     }
 
     /// Waits until a bound pod has started, because KWOK would otherwise overwrite its status when it starts it.
+    /// KWOK never starts a terminating pod.
     pub(crate) async fn until_pod_started(&self, name: &str) -> Result<(), Stop> {
         let started = Awaited::of_harness(format!("pod {name} running"));
-        self.until(started, CLEANUP, |live| live.get("Pod", name).is_none_or(is_started_or_unbound)).await
+        self.until(started, CLEANUP, |live| !live.get("Pod", name).is_some_and(starts_later)).await
     }
 
     /// Sets the status of a pod, and sets it again if KWOK overwrites one of the `lasting` fields.
@@ -162,9 +163,10 @@ impl TestContext {
     }
 }
 
-fn is_started_or_unbound(pod: &Value) -> bool {
-    let stays_pending = !pod["metadata"]["labels"][UNSTARTED].is_null();
-    pod["spec"]["nodeName"].is_null() || pod["status"]["phase"] != "Pending" || stays_pending
+fn starts_later(pod: &Value) -> bool {
+    let metadata = &pod["metadata"];
+    let stays_pending = !metadata["labels"][UNSTARTED].is_null() || !metadata["deletionTimestamp"].is_null();
+    !pod["spec"]["nodeName"].is_null() && pod["status"]["phase"] == "Pending" && !stays_pending
 }
 
 /// The part of a pod's status that a kubelet would write for these containers. Other conditions are kept.
@@ -240,20 +242,19 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case::unbound(None, "Pending", None, true)]
-    #[case::bound(Some("n"), "Pending", None, false)]
-    #[case::never_started(Some("n"), "Pending", Some("true"), true)]
-    #[case::running(Some("n"), "Running", None, true)]
-    fn kwok_overwrites_the_status_of_a_pod_that_it_has_not_started(
+    #[case::unbound(None, "Pending", json!({}), false)]
+    #[case::bound(Some("n"), "Pending", json!({}), true)]
+    #[case::never_started(Some("n"), "Pending", json!({"labels": {UNSTARTED: "true"}}), false)]
+    #[case::terminating(Some("n"), "Pending", json!({"deletionTimestamp": "2026-01-01T00:00:00Z"}), false)]
+    #[case::running(Some("n"), "Running", json!({}), false)]
+    fn kwok_overwrites_the_status_of_a_pod_that_it_starts_later(
         #[case] node: Option<&str>,
         #[case] phase: &str,
-        #[case] unstarted: Option<&str>,
+        #[case] metadata: Value,
         #[case] wanted: bool,
     ) {
-        let labels = json!({(UNSTARTED): unstarted});
-        let pod =
-            json!({"metadata": {"labels": labels}, "spec": {"nodeName": node}, "status": {"phase": phase}});
-        assert_eq!(is_started_or_unbound(&pod), wanted);
+        let pod = json!({"metadata": metadata, "spec": {"nodeName": node}, "status": {"phase": phase}});
+        assert_eq!(starts_later(&pod), wanted);
     }
 
     #[rstest::rstest]
