@@ -119,6 +119,8 @@ fn is_of(expected: Type, path: &str, value: &Value) -> Result<(), WrongType> {
     let found = match value {
         Value::Object(_) => "a mapping".to_owned(),
         Value::Array(_) => "a list".to_owned(),
+        Value::Bool(_) if is_secret(path) => "a boolean".to_owned(),
+        Value::Number(_) if is_secret(path) => "a number".to_owned(),
         scalar => scalar.to_string(),
     };
     let expected = if matches!(value, Value::Object(_) | Value::Array(_)) {
@@ -127,6 +129,11 @@ fn is_of(expected: Type, path: &str, value: &Value) -> Result<(), WrongType> {
         expected
     };
     Err(WrongType { path: path.to_owned(), found, expected })
+}
+
+/// Whether the value may be that of a Secret, which must not be printed.
+fn is_secret(path: &str) -> bool {
+    path.starts_with("data") || path.starts_with("stringData")
 }
 
 /// Returns the values at a pattern, each with its path.
@@ -225,6 +232,14 @@ mod tests {
     ) {
         let message = message(&format!("{CLIQUE}{at}"), value).unwrap_or_default();
         assert!(message.starts_with(&format!("spec.template.cliques[0].{expected}")), "{message}");
+    }
+
+    #[rstest::rstest]
+    #[case(json!({"data": {"pin": 4711}}), "data.pin is a number, expected a string: write it in quotes")]
+    #[case(json!({"stringData": {"a.b": true}}), "stringData[\"a.b\"] is a boolean, expected a string")]
+    fn the_values_of_secrets_are_not_printed(#[case] secret: Value, #[case] expected: &str) {
+        let message = check(&secret, false).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
     }
 
     #[test]
