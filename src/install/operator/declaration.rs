@@ -41,7 +41,17 @@ pub struct Declared {
     pub pod_additions: Vec<PodAddition>,
     /// The kinds of existing objects with the name of one that it needs, which the operator takes over.
     #[serde(default)]
-    pub takes_over: Vec<String>,
+    pub takes_over: Vec<TakenOver>,
+}
+
+/// The kinds of objects, other than Grove's own, that an operator needs for a PodCliqueSet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum TakenOver {
+    Role,
+    RoleBinding,
+    Secret,
+    Service,
+    ServiceAccount,
 }
 
 #[derive(Debug, Deserialize)]
@@ -111,7 +121,7 @@ impl Declaration {
             pod_gangs_of_sets_only,
             gang_resources_by,
             pod_additions,
-            takes_over,
+            takes_over: takes_over.iter().map(|kind| format!("{kind:?}")).collect(),
         })
     }
 }

@@ -139,6 +139,9 @@ async fn a_declaration_has_features_and_configuration() {
     put(folder.path(), "other.yaml", &declared("volcano").replace("AtomicPodGang", "AtomicGang"));
     let error = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("unknown variant `AtomicGang`"), "{error}");
+    put(folder.path(), "other.yaml", &declared("volcano").replace("[Service]", "[Services]"));
+    let error = open(&word, Some(&folder.path().join("other.yaml"))).await.unwrap_err();
+    assert!(error.is_usage() && error.to_string().contains("unknown variant `Services`"), "{error}");
     put(
         folder.path(),
         "other.yaml",

@@ -29,7 +29,7 @@ mod tests;
 
 pub use chart::{InitProgram, OperatorChart};
 pub use chart_values::OperatorImages;
-pub use declaration::{Declaration, Declared};
+pub use declaration::{Declaration, Declared, TakenOver};
 pub use description::{Description, Metrics, Readiness};
 pub use error::OperatorError;
 pub use open::{Opened, Operator, open};
