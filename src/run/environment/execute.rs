@@ -95,7 +95,7 @@ impl Environment {
                 self.end_if_broken(slot, case.isolation, target).await;
                 let cluster = self.test_cluster_at(slot, case.isolation, target).await;
                 let result = self.attempt(case, target, attempts.len(), cluster.clone(), cancelled).await;
-                self.end_of_attempt(case, cluster).await;
+                self.end_of_attempt(case, target, cluster).await;
                 // The address identifies the slot, because the slots of an environment never move.
                 self.stays.add(case.id, target, std::ptr::from_ref(slot).addr(), begin);
                 result
@@ -139,12 +139,17 @@ impl Environment {
         select_all(seats).await.0
     }
 
-    async fn end_of_attempt(&self, case: &Case, cluster: Result<Arc<TestCluster>, Arc<ClusterError>>) {
+    async fn end_of_attempt(
+        &self,
+        case: &Case,
+        target: Target,
+        cluster: Result<Arc<TestCluster>, Arc<ClusterError>>,
+    ) {
         let Ok(test_cluster) = cluster else { return };
         if case.isolation != Isolation::Upgrade {
             return;
         }
-        if self.held().iter().any(|held| held.id == case.id) {
+        if self.held().iter().any(|held| held.id == case.id && held.target == target) {
             let held = Arc::downgrade(&test_cluster);
             self.upgraded.lock().retain(|upgraded| !upgraded.ptr_eq(&held));
             self.held.keep(test_cluster);
