@@ -11,7 +11,7 @@
 //! PodGangs and replicas that wait for the same room are terminated one per delay, the youngest first
 //! (TERM-33). If several were terminated at once, each could bind the same pods again. After a termination, the
 //! others keep what they have for a whole delay. A PodGang that waits for a volume has room, so it is terminated
-//! after one delay.
+//! after one delay. A PodGang waits only for younger ones that were created before its own delay ended.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -172,8 +172,12 @@ pub(super) fn release(
     let part = part(pod_gang, replica);
     Some(context.releases.release(&part, now, |released| {
         let competing = competing(&context.caches, pod_gang);
+        // Otherwise a steady supply of new gangs could hold this one back indefinitely.
+        let is_in_time = |other: &Part| {
+            other.created.is_none_or(|created| !time_left((since, 1), delay, created).is_zero())
+        };
         let waiting = competing.iter().flat_map(|other| parts_without_room(&context.caches, other));
-        let waiting: Vec<_> = waiting.collect();
+        let waiting: Vec<_> = waiting.filter(is_in_time).collect();
         let younger = waiting.iter().filter(|other| **other > part).count();
         let competes =
             |other: &Part| competing.iter().any(|gang| gang.uid().as_ref() == Some(&other.pod_gang));
@@ -383,6 +387,18 @@ mod tests {
         world.context.releases.forget("uid-of-wl-1");
         add_clique_with_pod(&mut world, "wl-1-b", Some(22));
         assert_eq!(left(&world, &older, replica(0), 22), Some(0), "no other part waits");
+    }
+
+    /// The older gang is partially bound since second 12, so its delay ends in second 22.
+    #[rstest::rstest]
+    #[case::created_before_the_delay_ended(21, 2)]
+    #[case::created_later(22, 0)]
+    #[tokio::test]
+    async fn a_gang_does_not_wait_for_all_younger_ones(#[case] created: i64, #[case] seconds: u64) {
+        let mut world = World::new();
+        let older = add_gang(&mut world, ("wl-0", 1), &[("wl-0-a", Some(12)), ("wl-0-b", None)], 9);
+        add_gang(&mut world, ("wl-1", created), &[("wl-1-a", Some(25)), ("wl-1-b", None)], created);
+        assert_eq!(left(&world, &older, None, 30), Some(seconds));
     }
 
     #[rstest::rstest]
