@@ -38,6 +38,9 @@ fn faults(live: &Live, pcs: &Value) -> Vec<String> {
     }
     let cliques = standalone.iter().map(|clique| ("PodClique", &clique.name));
     let hash = &found["status"]["currentGenerationHash"];
+    if hash.is_null() {
+        faults.push(format!("PodCliqueSet {set}: currentGenerationHash is null"));
+    }
     for (kind, name) in cliques.chain(groups.iter().map(|group| ("PodCliqueScalingGroup", &group.name))) {
         let reported =
             live.get(kind, name).map(|object| &object["status"]["currentPodCliqueSetGenerationHash"]);
@@ -121,6 +124,12 @@ mod tests {
         1, "/status/currentPodCliqueSetGenerationHash", json!("g"),
         r#"PodClique w-0-a: currentPodCliqueSetGenerationHash is "g", want "h""#
     )]
+    #[case(
+        2,
+        "/status/currentPodCliqueSetGenerationHash",
+        Value::Null,
+        r#"PodCliqueScalingGroup w-0-sg: currentPodCliqueSetGenerationHash is null, want "h""#
+    )]
     fn an_end_that_a_status_does_not_report_is_a_violation(
         #[case] object: usize,
         #[case] at: &str,
@@ -130,5 +139,18 @@ mod tests {
         let mut objects = objects();
         *objects[object].pointer_mut(at).unwrap() = value;
         assert_eq!(message(ruling(objects)), wanted);
+    }
+
+    #[test]
+    fn statuses_without_any_hash_are_a_violation() {
+        let mut objects = objects();
+        for (object, field) in objects.iter_mut().zip([
+            "currentGenerationHash",
+            "currentPodCliqueSetGenerationHash",
+            "currentPodCliqueSetGenerationHash",
+        ]) {
+            object["status"][field] = Value::Null;
+        }
+        assert_eq!(message(ruling(objects)), "PodCliqueSet w: currentGenerationHash is null");
     }
 }
