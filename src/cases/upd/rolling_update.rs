@@ -8,7 +8,10 @@ use conformance_facts::pod_gangs::reference_mismatch;
 use super::at_any_time;
 use crate::prelude::*;
 
-marks! { UPDATED = "every pod is new"; }
+marks! {
+    UPDATED = "every pod is new";
+    REPORTED = "end of the update reported";
+}
 
 const SET: &str = "rolling";
 const CLIQUE: &str = "rolling-0-front";
@@ -36,11 +39,12 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.until_updated(SET, UPD_02).await?;
         let named = Awaited::demanded_by(UPD_31, "PodGangs that reference exactly the existing pods");
         test.until(named, limits::REACTION, |live| reference_mismatch(live, SET).is_none()).await?;
+        test.caught_up().await?;
+        test.mark(UPDATED, Value::Null);
         let pcs = test.manifest(SET)?;
         let reported = Awaited::demanded_by(UPD_38, "statuses that report everything as updated");
         test.until(reported, REACTION, |live| updates::end_is_reported(live, &pcs).is_ok()).await?;
-        test.caught_up().await?;
-        test.mark(UPDATED, Value::Null);
+        test.mark(REPORTED, Value::Null);
     }
     Ok(())
 }
@@ -63,11 +67,10 @@ fn check(history: &History) -> Vec<Finding> {
             at_any_time(history, UPDATED, || updates::references_follow_the_pods(history, SET))?;
             updates::references_match_pods(&history.end(), SET)
         }),
-        finding(UPD_38, || {
-            updates::are_admitted(history)?;
-            history.at(UPDATED, |updated| {
-                precondition(UPD_02, updates::ended(&history.upto(updated), SET))?;
-                updates::end_is_reported(&history.before(updated), history.submitted(SET)?)
+        update_finding(history, UPD_38, || {
+            history.at(REPORTED, |reported| {
+                precondition(UPD_02, updates::ended(&history.upto(reported), SET))?;
+                updates::end_is_reported(&history.before(reported), history.submitted(SET)?)
             })
         }),
     ]

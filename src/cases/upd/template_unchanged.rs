@@ -116,8 +116,7 @@ fn check(history: &History) -> Vec<Finding> {
             // earlier changes.
             history.reached(UPDATED).map(drop)
         }),
-        finding(GANG_28, || {
-            updates::are_admitted(history)?;
+        update_finding(history, GANG_28, || {
             history.reached(UPDATED)?;
             services::select_their_pods(&history.end(), SET)
         }),
