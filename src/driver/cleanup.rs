@@ -73,13 +73,7 @@ impl TestContext {
         let deleted = self.until("the Services of the removed PodGangs deleted", CLEANUP, |live| {
             services_of(target, live, gangs).next().is_none()
         });
-        match deleted.await {
-            Err(Stop::Timeout(_)) => {
-                self.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
-                Ok(())
-            }
-            ended => ended,
-        }
+        self.continue_after_timeout(deleted.await).map(drop)
     }
 
     /// Waits until the namespace of the case is deleted, or until the deletion has made no progress for

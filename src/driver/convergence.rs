@@ -83,7 +83,12 @@ impl TestContext {
 impl TestContext {
     /// Like [`TestContext::until_converged`], but a timeout (the inner error) does not stop the driver.
     pub async fn try_until_converged(&self, set: &str) -> Result<Result<(), Stop>, Stop> {
-        match self.until_converged(set).await {
+        self.continue_after_timeout(self.until_converged(set).await)
+    }
+
+    /// Lets the driver continue after a wait that timed out (the inner error).
+    pub fn continue_after_timeout(&self, waited: Result<(), Stop>) -> Result<Result<(), Stop>, Stop> {
+        match waited {
             Err(stop @ Stop::Timeout(_)) => {
                 self.mark(SharedMark::ContinuedAfterTimeout, Value::Null);
                 Ok(Err(stop))
