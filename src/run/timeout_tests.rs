@@ -88,16 +88,17 @@ fn a_deviation_that_no_machine_avoids_explains_the_timeout_of_a_slow_one() {
     let judged_on = |target: Target| {
         let kinds = schedulers::of(target).kinds();
         let story = kinds.iter().fold(Story::on(target), |story, kind| story.added(object(kind, "g")));
-        let found = ["DEL-01", "DEL-14"].map(|clause| Finding { clause, ruling: not_reached() });
+        let found = ["DEL-01", "DEL-14", "GANG-30"].map(|clause| Finding { clause, ruling: not_reached() });
         let judged = judgements(case, target, &story.end(), &found, Some(&too_slow()));
         judged.iter().map(|of| (of.clause.clone(), of.outcome.verdict)).collect::<Vec<_>>()
     };
-    let verdicts = |found: [(&str, Verdict); 3]| found.map(|(clause, verdict)| (clause.to_owned(), verdict));
+    let verdicts = |found: [(&str, Verdict); 4]| found.map(|(clause, verdict)| (clause.to_owned(), verdict));
     assert_eq!(
         judged_on(Target::KUBE_TREE),
         verdicts([
             ("DEL-01", Verdict::NotRun),
             ("DEL-14", Verdict::NotRun),
+            ("GANG-30", Verdict::NotRun),
             ("AON-01", Verdict::KnownDeviation)
         ])
     );

@@ -2,6 +2,7 @@
 //! one device each. The PodCliqueSet defines 2 of these claims, the clique 2 and the group 3. The group is
 //! scaled in from 2 replicas to 1, and then the PodCliqueSet is deleted.
 
+use conformance_check::invariants;
 use conformance_check::lifecycle::claims;
 use conformance_expect::scopes::replicas;
 
@@ -11,7 +12,7 @@ marks! { SCALED_IN = "claims of the removed replica deleted"; }
 
 pub(crate) const CASE: Case =
     case!("Scaling in and deleting a running PodCliqueSet deletes the claims that its pods share")
-        .clauses(&[DEL_01, DEL_14])
+        .clauses(&[DEL_01, DEL_14, GANG_30])
         .with_feature(Feature::Claims)
         .needs(&[Need::Devices])
         .nodes(&[nodes(1)]);
@@ -55,12 +56,20 @@ fn check(history: &History) -> Vec<Finding> {
             }
             cleanup::nothing_left(history)
         }),
-        finding(DEL_14, || {
-            let former = history.submitted(SET)?;
-            history.reached(SharedMark::Scaled)?;
-            history.at(SCALED_IN, |place| {
-                claims::scaled_in(&history.before(place), former, &scaled_in(former.clone()))
+        finding(DEL_14, || at_scale_in(history, claims::scaled_in)),
+        finding(GANG_30, || {
+            invariants::claims_are_added(history)?;
+            at_scale_in(history, |live, former, scaled| {
+                precondition(DEL_14, claims::scaled_in(live, former, scaled))?;
+                claims::as_shared(live, scaled)
             })
         }),
     ]
+}
+
+/// Applies a rule to the PodCliqueSet before and after the scale-in.
+fn at_scale_in(history: &History, rule: impl FnOnce(&Live, &Value, &Value) -> Ruling) -> Ruling {
+    let former = history.submitted(SET)?;
+    history.reached(SharedMark::Scaled)?;
+    history.at(SCALED_IN, |place| rule(&history.before(place), former, &scaled_in(former.clone())))
 }
