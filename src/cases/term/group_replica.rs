@@ -69,7 +69,8 @@ fn each_once(history: &History, replica: &SetReplica) -> Ruling {
         termination::recreated(history, replica, &scope)?;
         termination::times(history, replica, &scope, 1)?;
     }
-    Ok(())
+    // It is breached only alongside another replica.
+    termination::times(history, replica, &pool(1), 0)
 }
 
 fn check(history: &History) -> Vec<Finding> {
@@ -98,4 +99,44 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(HANDLED).map(drop)
         }),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::pod_of;
+    use super::*;
+
+    /// A pod of this replica of the group, or the pod of the leader.
+    fn pod(replica: Option<usize>, generation: usize) -> Value {
+        let Some(index) = replica else {
+            return pod_of(SET, LEADER, &format!("leader-{generation}"), Some("n"));
+        };
+        let mut pod = pod_of(SET, WORKERS[index], &format!("worker-{index}-{generation}"), Some("n"));
+        pod["metadata"]["labels"][names::SCALING_GROUP] = json!("breached-group-0-pool");
+        pod["metadata"]["labels"][names::SCALING_GROUP_REPLICA_INDEX] = json!(index.to_string());
+        pod
+    }
+
+    /// These replicas are recreated alone, one after the other, and then everything.
+    fn ruling(alone: &[usize]) -> Ruling {
+        let pcs = grove_yaml::documents(crate::manifest("term/group-replica")).unwrap().remove(0);
+        let parts = [None, Some(0), Some(1), Some(2)];
+        let running = Story::flat().submitted(pcs).all_added(parts.map(|part| pod(part, 0)));
+        let story = alone.iter().fold(running, |story, &index| {
+            story.later(1).deleted(pod(Some(index), 0)).added(pod(Some(index), 1))
+        });
+        let generation = |part: Option<usize>| usize::from(part.is_some_and(|index| alone.contains(&index)));
+        let deleted =
+            parts.iter().fold(story.later(1), |story, &part| story.deleted(pod(part, generation(part))));
+        let history = deleted.all_added(parts.map(|part| pod(part, 2))).mark(HANDLED, Value::Null).end();
+        check(&history).remove(0).ruling
+    }
+
+    #[rstest]
+    #[case::each_breached_one(&[2, 0], &[])]
+    #[case::not_the_second(&[2], &["wrong-number-of-gang-terminations"])]
+    #[case::one_that_is_not_breached_alone(&[2, 0, 1], &["wrong-number-of-gang-terminations"])]
+    fn only_breached_replicas_are_recreated_alone(#[case] alone: &[usize], #[case] wanted: &[&str]) {
+        assert_eq!(codes(ruling(alone)), wanted);
+    }
 }
