@@ -10,7 +10,7 @@ use conformance_history::{Pod, list, text};
 use serde_json::Value;
 
 use super::course::Course;
-use super::discovery::{Place, containers, created_with};
+use super::discovery::{Place, created_with};
 
 const WRONG_CLAIMS: Code = Code::new("wrong-claims");
 
@@ -29,8 +29,9 @@ fn fault(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
     if let Some((_, other)) = found.iter().find(|(_, claim)| !wanted.contains(claim)) {
         return Some(format!("ResourceClaim {other}, whose scope or filter excludes it"));
     }
-    let of_template: BTreeSet<&str> =
-        place.pod_specs().flat_map(containers).map(|container| text(&container["name"])).collect();
+    // Proposal 390 says nothing about init containers.
+    let of_template = place.pod_specs().flat_map(|spec| list(&spec["containers"]));
+    let of_template: BTreeSet<&str> = of_template.map(|container| text(&container["name"])).collect();
     wanted.difference(&own).find_map(|claim| {
         let Some((entry, _)) = found.iter().find(|(_, found)| found == claim) else {
             return Some(format!("no ResourceClaim {claim}"));
@@ -38,8 +39,8 @@ fn fault(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
         let uses_it = |container: &Value| {
             list(&container["resources"]["claims"]).iter().any(|used| used["name"] == *entry)
         };
-        let mut all =
-            containers(&pod.0["spec"]).filter(|container| of_template.contains(text(&container["name"])));
+        let all = list(&pod.0["spec"]["containers"]).iter();
+        let mut all = all.filter(|container| of_template.contains(text(&container["name"])));
         let without = all.find(|container| !uses_it(container))?;
         Some(format!("no ResourceClaim {claim} in container {}", text(&without["name"])))
     })
@@ -62,6 +63,7 @@ mod tests {
 
     fn ruling(change: impl FnOnce(&mut Value)) -> Ruling {
         let spec = json!({
+            "initContainers": [{"name": "first"}],
             "containers": [{"name": "main"}, {"name": "beside"}],
             "resourceClaims": [{"name": "mine", "resourceClaimName": "mine"}, {"name": "new", "resourceClaimTemplateName": "t"}],
         });
@@ -74,6 +76,7 @@ mod tests {
             "kind": "Pod",
             "metadata": {"name": "p", "labels": {names::POD_CLIQUE: "w-0-a", names::POD_INDEX: "1"}},
             "spec": {
+                "initContainers": [{"name": "first"}],
                 "containers": [
                     {"name": "main", "resources": {"claims": claims}},
                     {"name": "beside", "resources": {"claims": claims}},

@@ -99,7 +99,7 @@ fn pods_of(template: &Value, group: &Value) -> usize {
     members.map(|clique| count(&clique["spec"]["replicas"]).unwrap_or(1).max(1)).sum()
 }
 
-pub(super) fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
+fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     let all = ["initContainers", "containers"].into_iter().flat_map(move |field| list(&spec[field]));
     all.filter(|container| container["name"].is_string())
 }
