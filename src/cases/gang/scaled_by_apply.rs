@@ -25,7 +25,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_converged(SET).await?;
     test.until_resources_match(SET).await?;
     test.mark(FOLLOWED, Value::Null);
-    Ok(())
+    let selected = Awaited::demanded_by(GANG_28, "Services that select the pods of their replicas");
+    test.until(selected, REACTION, |live| services::select_their_pods(live, SET).is_ok()).await
 }
 
 fn check(history: &History) -> Vec<Finding> {

@@ -18,7 +18,9 @@ const SET: &str = "shape";
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.submit_and_converge(SET).await?;
-    test.until_resources_match(SET).await
+    test.until_resources_match(SET).await?;
+    let selected = Awaited::demanded_by(GANG_28, "Services that select the pods of their replicas");
+    test.until(selected, REACTION, |live| services::select_their_pods(live, SET).is_ok()).await
 }
 
 fn check(history: &History) -> Vec<Finding> {

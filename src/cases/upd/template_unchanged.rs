@@ -69,7 +69,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.mark(UPDATED, json!({"field": field}));
         test.until_updated(CONTROL, UPD_02).await?;
     }
-    Ok(())
+    let selected = Awaited::demanded_by(GANG_28, "Services that select the pods of their replicas");
+    test.until(selected, REACTION, |live| services::select_their_pods(live, SET).is_ok()).await
 }
 
 /// The scaling group with 2 replicas, which only PodCliqueSet replicas that are created later use.
