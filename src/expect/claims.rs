@@ -80,6 +80,12 @@ pub fn of_set(pcs: &Value) -> BTreeSet<SharedClaim> {
     cliques.flat_map(of_clique).collect()
 }
 
+/// The existing claims that a pod names, each with its name in the pod.
+pub fn named_claims(spec: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let all = list(&spec["resourceClaims"]).iter();
+    all.filter_map(|claim| Some((text(&claim["name"]), claim["resourceClaimName"].as_str()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use conformance_contract::names;
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
-use conformance_expect::claims::of_pod;
+use conformance_expect::claims::{named_claims, of_pod};
 use conformance_history::{Pod, list, text};
 use serde_json::Value;
 
@@ -44,12 +44,6 @@ fn fault(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
         let without = all.find(|container| !uses_it(container))?;
         Some(format!("no ResourceClaim {claim} in container {}", text(&without["name"])))
     })
-}
-
-/// The existing claims that a pod names, each with its name in the pod.
-fn named_claims(spec: &Value) -> impl Iterator<Item = (&str, &str)> {
-    let all = list(&spec["resourceClaims"]).iter();
-    all.filter_map(|claim| Some((text(&claim["name"]), claim["resourceClaimName"].as_str()?)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
-use conformance_expect::claims::{SharedClaim, of_set};
+use conformance_expect::claims::{SharedClaim, named_claims, of_set};
 use conformance_expect::scopes::Scope;
 use conformance_facts::generations::{only_generation, terminations};
 use conformance_facts::health::{has_fields, is_bound};
@@ -160,7 +160,7 @@ fn shared(history: &History, scope: &Scope) -> BTreeSet<String> {
 
 /// Returns the claims of a pod, except those that were created for this pod alone.
 fn claims_of(pod: Pod<'_>) -> impl Iterator<Item = &str> {
-    list(&pod.0["spec"]["resourceClaims"]).iter().filter_map(|claim| claim["resourceClaimName"].as_str())
+    named_claims(&pod.0["spec"]).map(|(_, claim)| claim)
 }
 
 #[cfg(test)]
