@@ -8,7 +8,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Code;
 use conformance_expect::scaling::index_in;
 use conformance_expect::scopes::{GroupMember, clique_template, group_member};
-use conformance_history::{Change, Pod, Version, count, list, text};
+use conformance_history::{Change, Pod, SharedMark, Version, count, list, text};
 use serde_json::Value;
 
 use super::course::{Course, is_groves_pod};
@@ -104,14 +104,19 @@ fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     all.filter(|container| container["name"].is_string())
 }
 
-/// Returns each created pod that is wrong at every place where a PodCliqueSet may have its PodClique.
+/// Returns each created pod that is wrong at every place where a PodCliqueSet may have its PodClique. In an
+/// upgrade, the former operator created the earlier pods.
 fn wrong<'a>(course: &Course<'a>, fault: Fault) -> Vec<(Version<'a>, String)> {
+    let upgraded = course.history.reached(SharedMark::UpgradeStarted).map_or(0, |(started, _)| started);
     let mut templates = Templates::submitted(course.history);
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for version in &course.versions {
         templates.store(version);
         if !is_groves_pod(version) || version.change == Change::Deleted || !seen.insert(version.uid()) {
+            continue;
+        }
+        if version.index < upgraded {
             continue;
         }
         let pod = version.pod();
@@ -193,7 +198,6 @@ fn resolved<'a>(variable: &'a Value, pod: Pod<'a>) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use conformance_history::SharedMark;
     use conformance_history::testing::{Story, owned};
     use rstest::rstest;
     use serde_json::json;
@@ -335,6 +339,17 @@ mod tests {
         };
         assert_eq!((ruling("3"), ruling("6")), (Ok(()), Ok(())));
         assert!(message(ruling("5")).ends_with("5, want 3 or 6"));
+    }
+
+    #[test]
+    fn pods_of_the_former_operator_are_not_judged() {
+        let wrong = || changed("/spec/subdomain", Value::Null);
+        let former = Story::flat().submitted(set()).added(wrong());
+        let kept = former.mark(SharedMark::UpgradeStarted, Value::Null).modified(wrong()).end();
+        assert_eq!(has_stable_name(&Course::of(&kept)), Ok(()));
+        let upgraded = Story::flat().submitted(set()).mark(SharedMark::UpgradeStarted, Value::Null);
+        let created = upgraded.added(wrong()).end();
+        assert!(message(has_stable_name(&Course::of(&created))).ends_with("subdomain none, want w-1"));
     }
 
     #[test]
