@@ -44,6 +44,31 @@ fn an_attempt_that_was_not_sent_is_not_checked() {
     assert!(matches!(answers(&history, ATTEMPTS), Err(Broken::NotReached(_))));
 }
 
+fn with_reply(index: usize, reply: Reply) -> History {
+    let mut replies = required_replies();
+    replies[index] = reply;
+    replied(&replies).end()
+}
+
+#[test]
+fn a_refusal_without_the_required_words_is_a_violation() {
+    assert_eq!(refusals_contain_words(&replied(&required_replies()).end(), ATTEMPTS), Ok(()));
+    let admitted = with_reply(1, reply(201, "", &[]));
+    assert_eq!(refusals_contain_words(&admitted, ATTEMPTS), Ok(()), "another clause requires the refusal");
+    let wrong = messages(refusals_contain_words(&with_reply(1, reply(422, "replicas", &[])), ATTEMPTS));
+    assert!(wrong.len() == 1 && wrong[0].starts_with("invalid"), "{wrong:?}");
+    let not_sent = refusals_contain_words(&replied(&required_replies()[..3]).end(), ATTEMPTS);
+    assert!(matches!(not_sent, Err(Broken::NotReached(_))), "{not_sent:?}");
+}
+
+#[test]
+fn only_an_attempt_that_was_sent_can_be_refused() {
+    let history = replied(&required_replies()[..2]).end();
+    let refused: Vec<_> = ATTEMPTS.iter().map(|attempt| was_refused(&history, attempt)).collect();
+    assert_eq!(refused, [false, true, false, false]);
+    assert!(!was_refused(&with_reply(1, reply(500, "failed calling webhook", &[])), &ATTEMPTS[1]));
+}
+
 #[test]
 fn the_last_answer_counts() {
     let [first, ..] = required_replies();
