@@ -3,7 +3,7 @@ use conformance_history::{MarkName, SharedMark};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{message, messages};
+use crate::{codes, message, messages};
 
 const MARK: MarkName = MarkName::of_case("m");
 const LOST: MarkName = MarkName::of_case("lost");
@@ -111,6 +111,18 @@ fn a_binding_before_the_mark_counts_even_if_the_pod_was_deleted() {
     assert_eq!(never(&late, &flat_units(), Some(mark)), Ok(()));
     assert!(never(&late, &flat_units(), None).is_err());
     assert!(is_not_reached(&never(&Story::flat().end(), &flat_units(), None)));
+    let created_late = Story::flat().mark(MARK, Value::Null).added(pod("a0", "a", None)).end();
+    assert!(is_not_reached(&never(&created_late, &flat_units()[..1], Some(0))), "no pod before the mark");
+}
+
+#[test]
+fn a_binding_counts_until_a_mark_that_must_be_reached() {
+    let until_mark = |story: Story| never_until(&story.end(), &flat_units(), MARK);
+    assert_eq!(until_mark(bound(&[]).mark(MARK, Value::Null)), Ok(()));
+    let late = bound(&[]).mark(MARK, Value::Null).modified(pod("a0", "a", Some("n")));
+    assert_eq!(until_mark(late), Ok(()), "bound after the mark");
+    assert!(is_not_reached(&until_mark(bound(&[]))));
+    assert_eq!(codes(until_mark(bound(&["a"]))), ["bound-in-part"], "the mark is missing");
 }
 
 #[rstest::rstest]
@@ -119,6 +131,8 @@ fn a_binding_before_the_mark_counts_even_if_the_pod_was_deleted() {
 fn a_condition_of_a_pod_or_a_pod_group_reports_why_a_gang_is_pending(#[case] condition: &str) {
     let unschedulable = with_condition(pod("a0", "a", None), "PodScheduled", "Unschedulable", "no room");
     assert_eq!(reports_why_pending(&Story::flat().added(unschedulable).end(), &gangs()[0]), Ok(()));
+    let silent = with_condition(pod("a0", "a", None), "PodScheduled", "Unschedulable", "");
+    assert!(reports_why_pending(&Story::flat().added(silent).end(), &gangs()[0]).is_err(), "no message");
     let gated = with_condition(pod("a0", "a", None), "PodScheduled", "SchedulingGated", "gated");
     assert_eq!(
         message(reports_why_pending(&Story::flat().added(gated).end(), &gangs()[0])),
@@ -144,6 +158,9 @@ fn of_two_gangs_one_is_bound_and_the_other_has_no_bound_pod() {
         message(some_whole_others_never(&bound(&["a", "a", "b"]).end(), &rivals, 1, None)),
         @"2 of 2 gangs are fully bound, want 1"
     );
+    let then = bound(&["a", "a"]).mark(MARK, Value::Null).modified(pod("b0", "b", Some("n"))).end();
+    let (mark, _) = then.reached(MARK).expect("marked");
+    assert_eq!(some_whole_others_never(&then, &rivals, 1, Some(mark)), Ok(()), "b was bound later");
 }
 
 #[test]
@@ -153,6 +170,23 @@ fn a_scaled_pod_bound_before_the_base_is_a_violation() {
         message(base_first(&bound(&["a", "b", "c", "a"]).end(), &gangs())),
         @"Pod c0 of scaled PodGang g-0-sg-0 was bound before PodClique a of base PodGang g-0 had 2 bound pods"
     );
+    assert!(
+        message(base_first(&bound(&["a", "a", "c"]).end(), &gangs())).contains("before PodClique b of base"),
+        "every podgroup of the base counts"
+    );
+}
+
+#[rstest::rstest]
+#[case::of_another_replica(|base: &mut Gang| base.replica = 1, true)]
+#[case::of_another_set(|base: &mut Gang| base.set = "h".into(), true)]
+#[case::of_its_replica(|_: &mut Gang| {}, false)]
+fn a_scaled_pod_waits_only_for_the_base_of_its_replica(
+    #[case] change: fn(&mut Gang),
+    #[case] is_satisfied: bool,
+) {
+    let mut all = gangs();
+    change(&mut all[0]);
+    assert_eq!(base_first(&bound(&["c"]).end(), &all).is_ok(), is_satisfied);
 }
 
 #[test]
@@ -188,6 +222,12 @@ fn the_loss_of_a_pod_affects_no_other_pod() {
         message(others_untouched(&moved, mark, &[])),
         @"Pod b0 was bound to another node, want it unaffected by the loss of other pods"
     );
+    let mut terminating = pod("b0", "b", Some("n"));
+    terminating["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let before = bound(&["b"]).modified(terminating.clone()).mark(LOST, Value::Null);
+    let ended = before.deleted(terminating).deleted(pod("a0", "a", None)).end();
+    let (mark, _) = ended.reached(LOST).expect("marked");
+    assert_eq!(others_untouched(&ended, mark, &[]), Ok(()), "one was terminating, and one not bound");
 }
 
 #[test]
@@ -207,6 +247,13 @@ fn a_replacement_is_in_the_gang_of_the_lost_pod() {
     let mut other_group = pod("b1", "b", Some("n"));
     other_group["spec"]["schedulingGroup"]["podGroupName"] = "another".into();
     assert!(check(lost().added(other_group.clone())).is_err());
+    let two = lost().added(pod("b1", "b", None)).added(pod("b2", "b", Some("n")));
+    assert_eq!(check(two), Ok(()), "the second one is bound");
+    let twin = bound(&["b"]).added(pod("b1", "b", Some("n"))).mark(LOST, Value::Null);
+    assert!(
+        message(check(twin.deleted(pod("b0", "b", Some("n"))))).contains("Pod b0 was not replaced"),
+        "the other pod existed before the loss"
+    );
     let mut other_index = pod("b1", "b", None);
     other_index["metadata"]["labels"][names::POD_INDEX] = "7".into();
     let with_other_index = || lost().added(other_index.clone());
@@ -250,6 +297,9 @@ fn a_pending_unit_has_no_bound_pod_after_a_scheduler_pass() {
     let passed = |story: Story| story.mark(SharedMark::SchedulerPassed, Value::Null);
     assert_eq!(check(passed(bound(&[]))), Ok(()));
     assert!(is_not_reached(&check(bound(&[]))), "the scheduler had not completed a full pass");
+    let late = passed(bound(&[]).mark(SharedMark::Deleted, Value::Null)).end();
+    let (mark, _) = late.reached(SharedMark::Deleted).expect("marked");
+    assert!(is_not_reached(&was_pending(&late, &flat_units(), mark)), "it completed the pass later");
     let ruling = check(passed(bound(&["a"])));
     let Err(Broken::Precondition { clause, violations }) = ruling else {
         panic!("{ruling:?}: a part was bound")
