@@ -145,6 +145,18 @@ mod tests {
         assert_eq!(ruling.is_ok(), fine);
     }
 
+    #[test]
+    fn each_object_has_its_own_limit() {
+        let write = |name: &str| patch("grove.io", "podcliques/status", name, 200);
+        let history = recorded(&[write("w-0-a"), write("w-0-b"), write("w-0-b")]);
+        let within = |part, most_of_b| {
+            writes_within_limit(&history, part, |name| Some(if name == "w-0-b" { most_of_b } else { 1 }))
+        };
+        assert_eq!(within(0..2, 2), Ok(()));
+        assert_eq!(messages(within(0..2, 1)).len(), 1);
+        assert_eq!(within(0..1, 1), Ok(()), "the mark is not in this part");
+    }
+
     fn patch(group: &str, resource: &str, name: &str, code: u16) -> Value {
         json!({"verb": "patch", "group": group, "resource": resource, "name": name, "code": code})
     }
@@ -179,6 +191,7 @@ mod tests {
                  PodGang w-0",]
         );
         assert_eq!(no_gang_resource_requests(&history, "v-0", all()), Ok(()));
+        assert_eq!(no_gang_resource_requests(&history, "w-0", 0..1), Ok(()), "the mark is not in this part");
         let found = messages(only_existing_gang_resources_written(&history));
         let wanted = "the operator sent patch podgroups w-0-a (403) for an object that never existed";
         assert_eq!(found, [wanted]);

@@ -183,6 +183,10 @@ mod tests {
         [("k", "system:kube-scheduler"), ("v", "system:kube-scheduler")].to_vec(),
         "Pod v of scheduler volcano was bound by system:kube-scheduler"
     )]
+    #[case::by_its_own_and_another(
+        [("k", "system:kube-scheduler"), ("v", "system:volcano-scheduler"), ("v", "system:admin")].to_vec(),
+        "Pod v of scheduler volcano was bound by system:admin"
+    )]
     #[case::not_recorded([("k", "system:kube-scheduler")].to_vec(), "not reached: the audit log does not show who bound Pod v")]
     fn a_binding_by_another_schedulers_user_is_a_violation(
         #[case] bound: Vec<(&str, &str)>,
@@ -200,6 +204,33 @@ mod tests {
         assert_eq!(message(bound_by_own_scheduler(&recorded(&["volcano"]))), "satisfied", "a stand-in binds");
         assert!(schedulers(&recorded(&[])).is_ok_and(|both| both.len() == 2));
         assert!(schedulers(&recorded(&["volcano"])).is_err());
+    }
+
+    #[test]
+    fn the_scheduler_of_a_pod_is_that_of_its_pod_clique_set() {
+        let ruling = |users: Value| {
+            let mut bound = pod("v-0-w-x", "default-scheduler");
+            bound["metadata"]["labels"] = json!({names::PART_OF: "v"});
+            let binding = json!({"pod": "v-0-w-x", "user": "system:kube-scheduler"});
+            let detail = json!({"bindings": [binding], "users": users});
+            bound_by_own_scheduler(&two_schedulers().added(bound).mark(SharedMark::BoundBy, detail).end())
+        };
+        let known =
+            json!({"default-scheduler": "system:kube-scheduler", "volcano": "system:volcano-scheduler"});
+        assert_eq!(
+            message(ruling(known)),
+            "Pod v-0-w-x of scheduler volcano was bound by system:kube-scheduler"
+        );
+        let unknown = message(ruling(json!({"default-scheduler": "system:kube-scheduler"})));
+        assert!(unknown.starts_with("not reached") && unknown.contains("whose user is unknown"), "{unknown}");
+    }
+
+    #[test]
+    fn one_scheduler_shares_nothing() {
+        let one = Story::on(Target::VOLCANO).submitted(set("v", "volcano")).submitted(set("w", "volcano"));
+        assert!(matches!(resources_of_own_gangs(&one.clone().end()), Err(Broken::NotReached(_))));
+        let marked = one.mark(SharedMark::BoundBy, json!({"bindings": []})).end();
+        assert!(matches!(schedulers(&marked), Err(Broken::NotReached(_))));
     }
 
     #[rstest]

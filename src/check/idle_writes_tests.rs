@@ -179,6 +179,31 @@ fn a_write_to_a_remaining_pod_while_a_clique_is_scaled_is_a_violation() {
     );
 }
 
+#[rstest::rstest]
+#[case::of_the_workload(written("Pod", "p", "op", "2"), 1)]
+#[case::of_a_canary(json!({"kind": "Pod", "metadata": {"name": "p", "labels": {names::CANARY: "true"}}}), 0)]
+#[case::cluster_scoped(written("Node", "n", "op", "2"), 0)]
+fn only_writes_to_the_workload_count(#[case] object: Value, #[case] count: usize) {
+    assert_eq!(writes(&Story::flat().added(object).end(), 0, 1).len(), count);
+}
+
+#[rstest::rstest]
+#[case::with_a_number_of_pods(Target::KOORDINATOR, "PodGroup.scheduling.sigs.k8s.io", "w-0-w-0-a", true)]
+#[case::without_a_number(Target::KUBE_POD_GROUP, "PodGroup", "w-0-w-0-a", false)]
+#[case::of_another_gang(Target::KOORDINATOR, "PodGroup.scheduling.sigs.k8s.io", "w-1-w-1-a", false)]
+fn only_a_gang_resource_with_a_number_of_pods_changes_with_a_clique(
+    #[case] target: Target,
+    #[case] kind: &str,
+    #[case] name: &str,
+    #[case] fine: bool,
+) {
+    let (one, two) = (gangs(1, 1), gangs(1, 2));
+    let affected = AffectedObjects::of(target, "w", &one, &two);
+    let story = Story::on(target).added(written(kind, name, "op", "1"));
+    let history = story.modified(written(kind, name, "op", "2")).end();
+    assert_eq!(others_untouched(&history, 1, usize::MAX, &affected).is_ok(), fine);
+}
+
 #[test]
 fn the_operator_is_not_exempt_if_it_has_a_schedulers_name() {
     let created = |by| written("PodGang", "w-0", by, "1");
