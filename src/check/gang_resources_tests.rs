@@ -186,7 +186,9 @@ fn a_gang_resource_that_is_changed_or_recreated_is_a_violation() {
     };
     let found = |story: Story| messages_of(never_reshaped(&story.end(), usize::MAX));
     assert!(found(created().modified(with_status())).is_empty());
-    assert_eq!(found(created().modified(group("w-0-w-0-a", "w-0-a", 1))).len(), 1);
+    let reshaped = created().modified(group("w-0-w-0-a", "w-0-a", 1));
+    assert_eq!(never_reshaped(&reshaped.clone().end(), flat().len()), Ok(()), "it changed later");
+    assert_eq!(found(reshaped).len(), 1);
     let recreated = created().deleted(group("w-0-w-0-a", "w-0-a", 2)).added({
         let mut group = group("w-0-w-0-a", "w-0-a", 2);
         group["metadata"]["uid"] = json!("another");
@@ -229,6 +231,15 @@ fn a_deleted_gang_resource_that_is_not_restored_is_a_violation() {
     assert!(found(deleted().added(again("new", 2))).is_empty());
     assert_eq!(found(deleted()), ["PodGroup w-0-w-0-a was not created again"]);
     assert_eq!(found(deleted().added(again("new", 1))).len(), 1, "it has another spec");
+    let with = |field: &str, value: Value| {
+        let mut group = again("new", 2);
+        group["metadata"][field] = value;
+        found(deleted().added(group))
+    };
+    assert_eq!(with("ownerReferences", json!([])).len(), 1, "it has no owner");
+    assert_eq!(with("deletionTimestamp", json!("2026-01-01T00:00:00Z")).len(), 1, "it is terminating");
+    let before = restored(&deleted().end(), 2, "PodGroup", "w-0-w-0-a");
+    assert!(messages_of(before)[0].starts_with("not reached"), "it did not exist yet");
     assert_eq!(
         found(Story::flat().all_added(flat()).mark(SharedMark::Deleted, json!({}))).len(),
         1,

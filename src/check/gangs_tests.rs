@@ -77,6 +77,25 @@ fn a_missing_unowned_or_surplus_pod_gang_is_a_violation() {
 
     let beyond = complete().added(pod_gang("w-1", BASE, None)).end();
     assert_eq!(messages_of(base(&beyond.end(), "w", &gangs())), ["PodGang w-1 exists, want it absent"]);
+    let of_another = complete().added(owned(object("PodGang", "v-0"), "PodCliqueSet", "v")).end();
+    assert_eq!(base(&of_another.end(), "w", &gangs()), Ok(()));
+}
+
+#[rstest::rstest]
+#[case::pod_clique(object("PodClique", "w-0-a"), "w-0", true)]
+#[case::pod_clique_in_another_gang(object("PodClique", "w-0-a"), "w-0-sg-0", false)]
+#[case::pod(pod("p", "w-0-sg-1-b"), "w-0-sg-0", true)]
+#[case::pod_in_the_base(pod("p", "w-0-sg-1-b"), "w-0", false)]
+#[case::of_another_set(pod("p", "v-0-a"), "v-0", true)]
+fn a_label_that_does_not_name_the_pod_gang_is_a_violation(
+    #[case] member: Value,
+    #[case] gang: &str,
+    #[case] is_satisfied: bool,
+) {
+    let mut labelled = member;
+    labelled["metadata"]["labels"][names::POD_GANG] = json!(gang);
+    let ruling = base(&complete().added(labelled).end().end(), "w", &gangs());
+    assert_eq!(ruling.is_ok(), is_satisfied, "{ruling:?}");
 }
 
 #[test]
@@ -89,6 +108,10 @@ fn a_base_pod_gang_recreated_with_another_name_violates_only_gang_14() {
         ["PodGang w-0-again had another name before: w-0"]
     );
     assert_eq!(messages_of(podgroups(&renamed, &gangs())), Vec::<String>::new());
+    let mut of_successor = pod_gang("w-0-again", BASE, None);
+    of_successor["metadata"]["ownerReferences"][0]["uid"] = json!("uid-of-a-successor");
+    let recreated = complete().deleted(pod_gang("w-0", BASE, None)).added(of_successor).end();
+    assert_eq!(keeps_its_name(&recreated, &gangs()), Ok(()), "its PodCliqueSet was recreated");
 }
 
 #[test]
