@@ -65,6 +65,23 @@ mod tests {
         assert!(matches!(prevents_start(&Story::flat().end(), &[FLAW]), Err(Broken::NotReached(_))));
     }
 
+    #[test]
+    fn a_second_flaw_that_is_not_tried_or_not_reported_counts() {
+        const OTHER: Flaw = Flaw { title: "no replicas", words: &["replicas"], edit: |_| {} };
+        let first = || {
+            let mark = json!({"title": FLAW.title, "code": 1, "said": ["config.mode: Odd"]});
+            Story::flat().mark(SharedMark::StartedWithFlaw, mark)
+        };
+        let both = |line: &str| {
+            let mark = json!({"title": OTHER.title, "code": 1, "said": [line]});
+            prevents_start(&first().mark(SharedMark::StartedWithFlaw, mark).end(), &[FLAW, OTHER])
+        };
+        assert_eq!(both("replicas: 0"), Ok(()));
+        assert!(matches!(both("config.mode: Odd"), Err(Broken::Violated(_))));
+        let one = prevents_start(&first().end(), &[FLAW, OTHER]);
+        assert!(matches!(one, Err(Broken::NotReached(_))), "{one:?}");
+    }
+
     #[rstest::rstest]
     #[case::started(Value::Null, &["config.mode: Odd"])]
     #[case::exited_with_0(json!(0), &["config.mode: Odd"])]

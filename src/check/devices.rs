@@ -165,6 +165,22 @@ mod tests {
         assert_eq!(messages(as_requested(&history)), both);
     }
 
+    #[rstest::rstest]
+    #[case::terminating(|pod: &mut Value| pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"))]
+    #[case::not_bound(|pod: &mut Value| pod["spec"]["nodeName"] = Value::Null)]
+    fn a_pod_that_does_not_run_needs_no_devices(#[case] change: fn(&mut Value)) {
+        let pod = |name: &str| {
+            let mut pod = running(name, "w-0", "w-0-a", "n");
+            pod["spec"]["containers"][0]["resources"] = json!({"limits": {names::GPU: "2"}});
+            pod
+        };
+        let mut other = pod("q");
+        change(&mut other);
+        let allocated = json!([{"node": "n", "pod": "p", "container": "worker", "devices": ["0", "1"]}]);
+        let story = Story::flat().all_added([pod("p"), other]);
+        assert_eq!(as_requested(&story.mark(SharedMark::Allocated, allocated).end()), Ok(()));
+    }
+
     #[test]
     fn devices_of_two_nodes_may_have_the_same_id() {
         let entry = |node: &str| json!({"node": node, "pod": node, "container": "c", "devices": ["0"]});

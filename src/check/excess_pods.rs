@@ -209,12 +209,21 @@ mod tests {
         outside["metadata"]["name"] = "loose".into();
         outside["spec"]["schedulingGroup"] = Value::Null;
         assert!(members_have_the_lowest_indexes(&created().added(outside).end(), &gang()).is_err());
+        let mut unlabelled = pod(0, true, None);
+        unlabelled["metadata"]["labels"][names::POD_INDEX] = Value::Null;
+        let ruling = members_have_the_lowest_indexes(&Story::whole().added(unlabelled).end(), &gang());
+        assert_eq!(message(ruling), "Pod p0 has no pod index label");
+        let never = members_have_the_lowest_indexes(&Story::whole().end(), &gang());
+        assert!(matches!(never, Err(Broken::NotReached(_))));
     }
 
     #[test]
     fn a_scale_in_that_deletes_a_member_is_a_violation() {
         let left = |story: Story| members_are_left(&story.end().end(), &gang(), "g-0-a");
         assert_eq!(left(created().deleted(pod(1, true, None))), Ok(()));
+        let mut of_another = pod(2, true, None);
+        of_another["metadata"]["labels"][names::POD_CLIQUE] = "g-0-b".into();
+        assert_eq!(left(created().deleted(pod(1, true, None)).added(of_another)), Ok(()));
         insta::assert_snapshot!(
             message(left(created().deleted(pod(0, true, None)))),
             @"PodClique g-0-a has pods with indexes [1] after the scale-in, want [0]"
@@ -233,6 +242,10 @@ mod tests {
         );
         let lost = bound().deleted(pod(0, false, Some("n"))).modified(pod(1, false, None)).end();
         assert!(released_after_the_hard_gang(&lost, &gang()).is_err());
+        let mut terminating = pod(0, false, Some("n"));
+        terminating["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        let ended = bound().modified(terminating).modified(pod(1, false, None)).end();
+        assert!(released_after_the_hard_gang(&ended, &gang()).is_err(), "the member is terminating");
         assert!(matches!(released_after_the_hard_gang(&bound().end(), &gang()), Err(Broken::NotReached(_))));
     }
 
@@ -252,5 +265,24 @@ mod tests {
             released_into_the_domain(&created().end(), &gang(), KEY),
             Err(Broken::NotReached(_))
         ));
+    }
+
+    #[rstest::rstest]
+    #[case::another_term("In", &["ns-a"], true)]
+    #[case::all_but_the_domain("NotIn", &["ns-a"], false)]
+    #[case::one_of_two_domains("In", &["ns-a", "ns-b"], false)]
+    fn affinity_that_allows_other_domains_is_a_violation(
+        #[case] operator: &str,
+        #[case] values: &[&str],
+        #[case] has_another_term: bool,
+    ) {
+        let term = json!({"matchExpressions": [{"key": KEY, "operator": operator, "values": values}]});
+        let another = has_another_term.then(|| json!({"matchExpressions": []}));
+        let terms: Vec<_> = [term].into_iter().chain(another).collect();
+        let mut released = pod(1, false, None);
+        released["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+            json!({"nodeSelectorTerms": terms});
+        let history = created().modified(pod(0, false, Some("n"))).modified(released).end();
+        assert!(message(released_into_the_domain(&history, &gang(), KEY)).contains("surplus Pod p1"));
     }
 }

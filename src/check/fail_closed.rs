@@ -68,6 +68,12 @@ mod tests {
             "spec": {"schedulingGates": gates}})
     }
 
+    fn pod_of_another_gang() -> Value {
+        let mut released = pod(false);
+        released["metadata"]["labels"][names::POD_GANG] = json!("h");
+        released
+    }
+
     fn ruling(about: &str, others: Vec<Value>) -> Ruling {
         let event = json!({"kind": "Event", "metadata": {"name": "e"}, "type": "Warning",
             "involvedObject": {"kind": "PodGang", "name": "g"}, "message": "no layer for zone"});
@@ -84,6 +90,7 @@ mod tests {
     #[case::created("zone", vec![object(KIND, "g-a")], false)]
     #[case::created_with_another_name("zone", vec![owned(object(KIND, "x"), "PodGang", "g")], false)]
     #[case::released("zone", vec![pod(false)], false)]
+    #[case::released_for_another_pod_gang("zone", vec![pod_of_another_gang()], true)]
     fn a_backend_that_does_not_fail_closed_violates(
         #[case] about: &str,
         #[case] others: Vec<Value>,
