@@ -150,5 +150,7 @@ mod tests {
         let write = |story: Story, after: &i64| story.later(*after).modified(pclq("True", "1", "a"));
         let history = after.iter().fold(Story::flat(), write).end();
         assert_eq!(no_write_loops(&history, 0, history.entries.len()).is_ok(), fine);
+        assert_eq!(no_write_loops(&history, 0, 1), Ok(()), "the second write is later");
+        assert_eq!(no_write_loops(&history, 1, history.entries.len()), Ok(()), "the first write is earlier");
     }
 }

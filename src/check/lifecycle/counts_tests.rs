@@ -160,6 +160,35 @@ fn a_binding_that_the_status_reports_late_is_a_violation(
     assert!(matches!(never, Err(Broken::NotReached(_))));
 }
 
+#[test]
+fn a_number_of_bound_pods_that_lasts_less_than_the_limit_is_not_checked() {
+    let reporting = pclq("c", 1, json!({"scheduledReplicas": 0}));
+    let created = Story::flat().added(reporting).added(pod("a", "c", "pending"));
+    let bound = || created.clone().modified(pod("a", "c", "bound"));
+    let check = |story: Story| binding_is_reported(&story.end(), &clique("c", 1, 1));
+    let watched = |story: Story| story.later(6).added(object("Node", "n"));
+    assert!(matches!(check(watched(bound())), Err(Broken::Violated(_))));
+    assert!(matches!(check(bound()), Err(Broken::NotReached(_))), "the history ends");
+    assert_eq!(check(watched(bound().later(1).deleted(pod("a", "c", "bound")))), Ok(()), "it is lost again");
+}
+
+#[rstest::rstest]
+#[case::observed(2, true)]
+#[case::behind(1, false)]
+fn only_statuses_of_the_set_must_observe_their_generation(#[case] observed: u64, #[case] is_right: bool) {
+    let with_generations = |mut found: Value, generation: u64| {
+        found["metadata"]["generation"] = json!(generation);
+        found
+    };
+    let mut set = object("PodCliqueSet", "w");
+    set["status"]["observedGeneration"] = json!(1);
+    let mut own = pclq("w-0-a", 1, json!({"observedGeneration": observed}));
+    own["metadata"]["labels"][names::PART_OF] = json!("w");
+    let other = pclq("v-0-a", 1, json!({"observedGeneration": 1}));
+    let all = vec![with_generations(set, 1), with_generations(own, 2), with_generations(other, 2)];
+    assert_eq!(is_observed(&live(all), "w"), is_right);
+}
+
 #[rstest::rstest]
 #[case(3, 2, 2, 1, true)]
 #[case(3, 2, 3, 0, false)]

@@ -166,6 +166,17 @@ mod tests {
     }
 
     #[test]
+    fn a_recreated_pod_clique_was_not_bound_before() {
+        let clique = || json!({"kind": "PodClique", "metadata": {"name": "w-0-worker"}});
+        let bound = Story::flat().added(clique()).workers("w", 2, 2);
+        let waits = |story: Story| {
+            check(&recorded(story, ["gated", "gated"], &status("Pending", [false, false, false])))
+        };
+        assert_eq!(messages(waits(bound.clone())), ["PodGang w-0: Unhealthy is false, want true"]);
+        assert_eq!(waits(bound.deleted(clique()).added(clique())), Ok(()));
+    }
+
+    #[test]
     fn phase_pending_of_a_scheduled_gang_is_a_violation() {
         let phases =
             |(history, gangs): &(History, Vec<Gang>)| phases_at(history, gangs, history.entries.len());

@@ -122,4 +122,6 @@ fn a_pod_bound_although_not_all_fit_is_a_violation() {
     let found = messages(none_bound(&bound(Some("n")), &["w-0-b"], 0, 1));
     assert_eq!(found, ["1 pods of PodCliques w-0-b were bound, want 0 because they do not all fit"]);
     assert_eq!(none_bound(&bound(None), &["w-0-b"], 0, 1), Ok(()));
+    assert_eq!(none_bound(&bound(Some("n")), &["w-0-a"], 0, 1), Ok(()), "of another PodClique");
+    assert_eq!(none_bound(&bound(Some("n")), &["w-0-b"], 0, 0), Ok(()), "it was bound later");
 }

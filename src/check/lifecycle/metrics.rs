@@ -69,6 +69,7 @@ mod tests {
             later.clone().mark(SharedMark::MetricsRead, json!({"place": place, "numbers": numbers}))
         };
         assert_eq!(match_history(&mark(place).end(), 1), Ok(()));
+        assert!(matches!(match_history(&mark(place).end(), 2), Err(Broken::NotReached(_))), "read once");
         assert_eq!(messages(match_history(&mark(place + 1).end(), 1)).len(), 1);
     }
 }

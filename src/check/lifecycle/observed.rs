@@ -125,6 +125,8 @@ mod tests {
         assert_eq!(never_ahead(&scaled().end(), "w"), Ok(()));
         let ahead = never_ahead(&scaled().modified(pclq(2, 3, 2)).end(), "w");
         assert!(message(ahead).contains("2 pods exist, want 3"));
+        let of_another = never_ahead(&scaled().modified(pclq(2, 3, 2)).end(), "v");
+        assert_eq!(of_another, Ok(()), "of another PodCliqueSet");
         let changed = || story().modified(pclq(1, 2, 1)).modified(pclq(2, 2, 1));
         let replaced = changed().deleted(conformance_history::testing::worker("w", 0, None));
         assert_eq!(never_ahead(&replaced.modified(pclq(2, 2, 2)).end(), "w"), Ok(()), "another template");

@@ -153,6 +153,42 @@ fn a_reason_reported_after_the_wait_is_a_violation(
     }
 }
 
+#[rstest::rstest]
+#[case::with_its_owner("PodClique w-0-worker of PodCliqueSet v exists", true)]
+#[case::without_the_owner("PodClique w-0-worker exists", false)]
+#[case::without_the_name("an object of PodCliqueSet v exists", false)]
+fn a_taken_name_that_the_pod_clique_set_does_not_report_violates(
+    #[case] wording: &str,
+    #[case] is_satisfied: bool,
+) {
+    let why = Why::Taken { name: "w-0-worker".into(), owner: "PodCliqueSet v" };
+    let mut reporting = one_clique("w", 2);
+    reporting["status"]["conditions"] = json!([{"type": "Any", "status": "False", "message": wording}]);
+    let story = Story::flat().added(one_clique("w", 2)).modified(reporting);
+    let found = reason_reported(&story.later(9).mark_end().end(), &gang(), &why);
+    assert_eq!(found.is_ok(), is_satisfied, "{found:?}");
+}
+
+#[rstest::rstest]
+#[case::of_the_gang("w-0", "Warning", "cannot create: not today", true)]
+#[case::of_another_set("v-0", "Warning", "cannot create: not today", false)]
+#[case::no_warning("w-0", "Normal", "cannot create: not today", false)]
+#[case::of_another_failure("w-0", "Warning", "cannot create: not here", false)]
+fn only_a_warning_about_the_gang_reports_a_failure(
+    #[case] about: &str,
+    #[case] of_type: &str,
+    #[case] note: &str,
+    #[case] counts: bool,
+) {
+    let mut event = object("Event", "e");
+    event["type"] = json!(of_type);
+    event["involvedObject"] = json!({"kind": "PodGang", "name": about});
+    event["message"] = json!(note);
+    assert_eq!(is_warning(&event, &gang(), "not today"), counts);
+    event["metadata"]["labels"] = json!({names::CANARY: "true"});
+    assert!(!is_warning(&event, &gang(), "not today"), "it is about a canary");
+}
+
 #[test]
 fn a_failure_without_an_event_or_a_condition_is_a_violation() {
     let event = |kind: &str| {

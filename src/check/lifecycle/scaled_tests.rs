@@ -95,6 +95,27 @@ fn scaling_below_the_minimum_must_be_refused_or_reported() {
     assert!(message(below(422, 2, "False", &["p"])).contains("Pod p was deleted"), "nothing was scaled");
 }
 
+#[rstest]
+#[case::the_highest(1, None)]
+#[case::the_lowest(0, Some("Pod p0 was deleted"))]
+fn a_group_scaled_below_its_minimum_keeps_its_lower_replicas(
+    #[case] lost: usize,
+    #[case] fault: Option<&str>,
+) {
+    let detail = json!({"kind": "PodCliqueScalingGroup", "name": "w-0-sg", "replicas": 1, "code": 200});
+    let mut then = group(1);
+    then["status"]["conditions"] = json!([{"type": "MinAvailableBreached", "status": "True"}]);
+    let pods = (0..2).map(|j| member(&format!("p{j}"), j, true));
+    let story = Story::flat().added(group(2)).all_added(pods).mark(MARKED, detail).modified(then);
+    let history = story.deleted(member(&format!("p{lost}"), lost, true)).end();
+    let (index, mark) = history.marks(MARKED).next().unwrap();
+    let ruling = below_the_minimum(&history, index, mark, history.entries.len());
+    match fault {
+        None => assert_eq!(ruling, Ok(())),
+        Some(fault) => assert!(message(ruling).contains(fault)),
+    }
+}
+
 fn scaled_in(pods: &[(&str, &str, u32)], deleted: &[&str]) -> History {
     let pods_created = || pods.iter().map(|(name, state, second)| pod(name, state, *second));
     let left = pods.len() - deleted.len();
@@ -123,6 +144,18 @@ fn a_deletion_out_of_order_is_a_violation(
 ) {
     let ruling = deletion_order_followed(&scaled_in(pods, deleted), "w-0-a");
     assert_eq!(ruling.is_ok(), fine, "{ruling:?}");
+}
+
+#[test]
+fn a_pod_deleted_after_the_next_scaling_does_not_count() {
+    let to = |replicas: usize| json!({"kind": "PodClique", "name": "w-0-a", "replicas": replicas});
+    let created = Story::flat().added(clique(3)).all_added([pod("a", "br", 0), pod("b", "br", 1)]);
+    let scaled = created.added(pod("c", "br", 2)).mark(SharedMark::Scaled, to(2)).modified(clique(2));
+    let in_order = scaled.deleted(pod("c", "br", 2));
+    let early = in_order.clone().deleted(pod("a", "br", 0)).end();
+    assert!(message(deletion_order_followed(&early, "w-0-a")).contains("want Pod b deleted first"));
+    let again = in_order.mark(SharedMark::Scaled, to(3)).modified(clique(3));
+    assert_eq!(deletion_order_followed(&again.deleted(pod("a", "br", 0)).end(), "w-0-a"), Ok(()));
 }
 
 #[rstest]

@@ -25,7 +25,11 @@ fn an_event_reports_the_loss_of_all_pods_of_a_clique() {
         loss_of_all_pods_reported(&all().added(event("AllScheduledReplicasLost", clique)).end(), clique),
         Ok(())
     );
-    for wrong in [event("Lost", clique), event("AllScheduledReplicasLost", "w-0-b")] {
+    let late = all().later(11).added(event("AllScheduledReplicasLost", clique)).end();
+    assert!(message(loss_of_all_pods_reported(&late, clique)).contains("lost its last bound pod"));
+    let mut normal = event("AllScheduledReplicasLost", clique);
+    normal["type"] = json!("Normal");
+    for wrong in [event("Lost", clique), event("AllScheduledReplicasLost", "w-0-b"), normal] {
         assert!(
             message(loss_of_all_pods_reported(&all().added(wrong).end(), clique))
                 .contains("lost its last bound pod")

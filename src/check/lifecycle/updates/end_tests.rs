@@ -2,7 +2,8 @@ use conformance_history::testing::{Story, object};
 use serde_json::json;
 
 use super::super::fixture::{
-    all_replaced, changed, changed_on_delete, clique, deleted, ended_status, pcs, pod, replaced, updating,
+    all_replaced, changed, changed_on_delete, clique, deleted, ended_status, on_delete, pcs, pod, replaced,
+    updating,
 };
 use super::*;
 use crate::message;
@@ -62,6 +63,8 @@ fn an_update_ends_at_once_with_on_delete() {
     assert_eq!(ended_at_once(&changed_on_delete(ended_status(0)).end(), "w"), Ok(()));
     let open = changed_on_delete(updating(0)).end();
     assert!(message(ended_at_once(&open, "w")).contains("did not report the end of the update within"));
+    let late = changed_on_delete(updating(0)).later(6).modified(on_delete("2", ended_status(0))).end();
+    assert!(message(ended_at_once(&late, "w")).contains("did not report the end of the update within"));
 }
 
 #[test]
