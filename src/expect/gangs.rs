@@ -223,5 +223,33 @@ mod tests {
         let mut pcs = workload();
         pcs["spec"]["template"]["cliques"][0]["spec"] = json!({"replicas": 2});
         assert_eq!(gangs(&pcs)[0].groups[0].min, 2);
+        pcs["spec"]["template"]["cliques"][0]["spec"] = json!({"replicas": 0});
+        let group = gangs(&pcs)[0].groups[0].clone();
+        assert_eq!((group.min, group.replicas), (1, 1), "a PodClique is created with at least one pod");
+    }
+
+    #[test]
+    fn each_replica_has_the_minimum_of_its_groups_in_its_base_gang() {
+        let mut pcs = workload();
+        pcs["spec"]["replicas"] = json!(2);
+        let shape = |pcs: &Value| {
+            let all = gangs(pcs);
+            all.iter().map(|gang| (gang.replica, gang.is_base, gang.groups.len())).collect::<Vec<_>>()
+        };
+        let group = &mut pcs["spec"]["template"]["podCliqueScalingGroups"][0];
+        group["replicas"] = json!(3);
+        group["minAvailable"] = json!(2);
+        assert_eq!(shape(&pcs), [(0, true, 5), (0, false, 2), (1, true, 5), (1, false, 2)]);
+        pcs["spec"]["template"]["podCliqueScalingGroups"][0] =
+            json!({"name": "sg-x", "cliqueNames": ["pc-b"]});
+        assert_eq!(shape(&pcs), [(0, true, 3), (1, true, 3)], "one replica is the default");
+    }
+
+    #[test]
+    fn a_unit_is_a_podgroup_or_an_atomic_gang() {
+        let base = gangs(&workload()).remove(0);
+        let sizes = |target: Target| base.units(target).iter().map(Unit::size).collect::<Vec<_>>();
+        assert_eq!(sizes(Target::KUBE_POD_GROUP), [1, 1, 1]);
+        assert_eq!(sizes(Target::KUBE_POD_GANG), [3]);
     }
 }

@@ -120,6 +120,10 @@ mod tests {
     fn a_name_with_a_dot_is_refused() {
         assert_eq!(refused_name(&pcs(&["a.b"], &[])), Some(Refusal::Dot("a.b".into())));
         assert_eq!(refused_name(&pcs(&[], &[("a.b", "x")])), Some(Refusal::Dot("a.b".into())));
+        let mut set = pcs(&["a"], &[("g", "x")]);
+        assert_eq!(refused_name(&set), None);
+        set["metadata"]["name"] = "s.t".into();
+        assert_eq!(refused_name(&set), Some(Refusal::Dot("s.t".into())));
     }
 
     #[rstest::rstest]

@@ -141,6 +141,15 @@ mod tests {
         assert_eq!(names(Story::flat().added(pod_gang("w-0", "w", podgroups)))[0], name);
     }
 
+    #[rstest::rstest]
+    #[case::with_fewer_podgroups(&["w-0-a"])]
+    #[case::with_others(&["w-0-a", "w-0-sg-0-b", "w-0-c"])]
+    fn the_most_similar_gang_is_found(#[case] podgroups: &[&str]) {
+        let (other, base) = (pod_gang("w-0-9", "w", podgroups), pod_gang("w-0-1", "w", BASE));
+        assert_eq!(names(Story::flat().added(base.clone()).added(other.clone()))[0], "w-0-1");
+        assert_eq!(names(Story::flat().added(other).added(base))[0], "w-0-1");
+    }
+
     #[test]
     fn a_gang_of_another_pod_clique_set_is_not_found() {
         let of_another = pod_gang("v-0", "v", BASE);

@@ -149,6 +149,16 @@ mod tests {
         assert_eq!(pods_after("PodCliqueScalingGroup"), [(true, 2), (false, 1), (false, 1)]);
     }
 
+    #[rstest::rstest]
+    #[case("w-12-a", Some(12))]
+    #[case("w-07-a", None)]
+    #[case("w-x-a", None)]
+    #[case("w2-0-a", None)]
+    #[case("v-0-a", None)]
+    fn the_index_of_a_replica_follows_the_name_of_its_set(#[case] name: &str, #[case] index: Option<u64>) {
+        assert_eq!(index_in("w", name), index);
+    }
+
     fn workload() -> Value {
         json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [{"name": "a", "spec": {"replicas": 2}}, {"name": "b", "spec": {"replicas": 1}}],
@@ -182,6 +192,7 @@ mod tests {
     fn scaling_a_group_affects_one_replica_of_the_set() {
         let scales = [("PodCliqueSet", "w", 2), ("PodCliqueScalingGroup", "w-1-sg", 2)];
         assert_eq!(after(&scales), [(0, 3, 3), (1, 3, 3), (1, 1, 1)]);
+        assert_eq!(after(&[("PodCliqueSet", "v", 2)]), [(0, 3, 3)], "another PodCliqueSet was scaled");
     }
 
     #[test]
@@ -191,6 +202,10 @@ mod tests {
         let again = story.mark(SharedMark::Submitted, json!({"name": "w"})).end();
         let pods = |until| gangs(&again, &workload(), until).iter().map(Gang::pods).collect::<Vec<_>>();
         assert_eq!((pods(1), pods(2)), (vec![6], vec![3]));
+        let scaled = json!({"kind": "PodClique", "name": "w-0-a", "replicas": 5});
+        let story = Story::flat().mark(SharedMark::Scaled, scaled);
+        let other = story.mark(SharedMark::Submitted, json!({"name": "v"})).end();
+        assert_eq!(gangs(&other, &workload(), 2)[0].pods(), 6, "another PodCliqueSet was submitted");
     }
 
     #[test]

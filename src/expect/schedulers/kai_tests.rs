@@ -104,6 +104,28 @@ fn a_tree_that_requires_too_much_or_too_little_has_faults(
     }
 }
 
+#[rstest::rstest]
+#[case::none(json!({}), Some("default-queue"))]
+#[case::label(json!({"labels": {(QUEUE.0): "mine"}}), Some("mine"))]
+#[case::annotation(json!({"annotations": {(QUEUE.0): "mine"}}), None)]
+fn a_queue_that_the_manifest_names_is_kept(#[case] metadata: Value, #[case] label: Option<&str>) {
+    let mut pcs = json!({"metadata": metadata, "spec": {"template": {"cliques": []}}});
+    Kai.assign(&mut pcs);
+    assert_eq!(pcs["metadata"]["labels"][QUEUE.0].as_str(), label);
+}
+
+#[rstest::rstest]
+#[case::refused("UnschedulableOnNodePool", "True", true)]
+#[case::no_longer_refused("UnschedulableOnNodePool", "False", false)]
+#[case::another_condition("Ready", "True", false)]
+fn only_an_unschedulable_pod_group_is_refused(
+    #[case] of_type: &str,
+    #[case] status: &str,
+    #[case] is_refused: bool,
+) {
+    assert_eq!(Kai.is_refusal(&json!({"type": of_type, "status": status})), is_refused);
+}
+
 #[test]
 fn one_root_for_all_leaves_requires_them_all() {
     let spec = json!({"subGroups": [

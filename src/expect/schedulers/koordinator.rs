@@ -181,6 +181,13 @@ mod tests {
     #[case::too_few(3, &[("total-number", "2")], Some(r#"total-number is "2", want "3""#))]
     #[case::without_annotation(2, &[], Some(r#"total-number is null, want "2""#))]
     #[case::below_the_minimum(1, &[], None)]
+    #[case::another_group(3, &[("total-number", "3"), ("groups", r#"["ns/g-b"]"#)], Some(r#"groups is "[\"ns/g-b\"]", want g-a"#))]
+    #[case::of_another_namespace(3, &[("total-number", "3"), ("groups", r#"["n/g-a"]"#)], Some(r#"groups is "[\"n/g-a\"]", want g-a"#))]
+    #[case::one_twice(
+        3,
+        &[("total-number", "3"), ("groups", r#"["ns/g-a","ns/g-a"]"#)],
+        Some(r#"groups is "[\"ns/g-a\",\"ns/g-a\"]", want g-a"#)
+    )]
     #[case::another_mode(3, &[("total-number", "3"), ("mode", "NonStrict")], None)]
     fn a_wrong_annotation_is_a_fault(
         #[case] pods: usize,

@@ -247,6 +247,20 @@ mod tests {
         assert_eq!(kube.initially_released(&gang), released);
     }
 
+    #[rstest::rstest]
+    #[case::of_1_36("PodGroupScheduled", "False", true)]
+    #[case::of_1_37("PodGroupInitiallyScheduled", "False", true)]
+    #[case::scheduled("PodGroupScheduled", "True", false)]
+    #[case::another_condition("DisruptionTarget", "False", false)]
+    fn only_a_pod_group_that_is_not_scheduled_is_refused(
+        #[case] of_type: &str,
+        #[case] status: &str,
+        #[case] is_refused: bool,
+    ) {
+        let condition = json!({"type": of_type, "status": status});
+        assert_eq!(Kube { mapping: Mapping::Flat }.is_refusal(&condition), is_refused);
+    }
+
     #[test]
     fn each_mapping_has_its_gang_resources() {
         let podgroups = [("w-0-a".to_owned(), 2), ("w-0-b".to_owned(), 3)];
