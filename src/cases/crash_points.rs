@@ -16,13 +16,6 @@ pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option
     }
 }
 
-/// Whether this run includes the long part `what`: with every crash point, or else with half of the seeds.
-pub(crate) fn is_chosen(test: &TestContext, what: &str) -> bool {
-    let thorough = test.test_cluster.thorough;
-    let chance = Sha256::digest(format!("{}/{what}", thorough.seed));
-    thorough.every_crash_point || chance[0] % 2 == 0
-}
-
 pub(crate) fn writes_of(test: &TestContext) -> Match {
     Match::writes().in_namespace(&test.namespace)
 }

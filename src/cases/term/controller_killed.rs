@@ -1,15 +1,15 @@
 //! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one pod. A control is
 //! terminated without a kill, and a proxy counts the operator's writes. For two other PodCliqueSets, the case
 //! kills the operator after its n-th write, before the operator receives the response. The run's seed chooses
-//! n; with `--depth full`, a run tries every n. In half of the runs, the operator is also down while the
-//! delay of another PodCliqueSet, 12 s, expires.
+//! n; with `--depth full`, a run tries every n. The operator is also down while the delay of another
+//! PodCliqueSet, 12 s, expires.
 
 use std::time::Duration;
 
 use conformance_proxy::ProxyHandle;
 
 use super::replica;
-use crate::crash_points::{Crash, KILLED_SETS, crash_points, is_chosen, writes_of};
+use crate::crash_points::{Crash, KILLED_SETS, crash_points, writes_of};
 use crate::prelude::*;
 
 marks! {
@@ -34,9 +34,8 @@ pub(crate) const CASE: Case =
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let (proxy, ()) = test.proxy(Part::Controller, |_| Ok(())).await?;
-    let clock = Some(CLOCK.to_owned()).filter(|_| is_chosen(test, CLOCK));
     let sets: Vec<_> =
-        [CONTROL.to_owned()].into_iter().chain((0..KILLED_SETS).map(set_name)).chain(clock.clone()).collect();
+        [CONTROL, CLOCK].map(str::to_owned).into_iter().chain((0..KILLED_SETS).map(set_name)).collect();
     for set in &sets {
         submit(test, set).await?;
     }
@@ -54,9 +53,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         }
         killed_after(test, &proxy, &set_name(number), n).await?;
     }
-    if let Some(set) = clock {
-        terminate_while_down(test, &set).await?;
-    }
+    terminate_while_down(test, CLOCK).await?;
     test.mark(ALL_ENDED, Value::Null);
     Ok(())
 }

@@ -28,7 +28,7 @@ use crate::context::action::Action;
 use crate::context::error::ReconcileError;
 use crate::context::releases::GroupReplica;
 use crate::context::writes::{self, Writable};
-use crate::faults::fault;
+use crate::faults::{self, fault};
 use crate::plan::conditions;
 use crate::plan::duration::duration;
 use crate::status::held::held_since;
@@ -69,6 +69,7 @@ pub(crate) async fn reconcile(
         }
         let replica = Replica::of(&context, &pcs, i);
         let times = replica.breach_times().not_before(update_step_start(&pcs, i));
+        let times = if fault!("delay-restarts") { times.not_before(Some(*faults::STARTED)) } else { times };
         let is_immediate = fault!("later-breaches-at-once") && replica.generation(&context, &pcs) > 0;
         let due = due_terminations(&times, if is_immediate { Duration::ZERO } else { delay }, now);
         next = next.into_iter().chain(due.wait).min();
