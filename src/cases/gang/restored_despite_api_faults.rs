@@ -1,8 +1,8 @@
 //! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. The case deletes the first gang resource of
-//! the gang eight times, each time with a different fault between the operator and the API server. Then the
-//! case changes each pod once, because koord-scheduler counts only pods that changed after their PodGroup was
-//! restored. Finally, a third node joins. Case `gang/restored-while-pending` tests the scheduler without
-//! these pod changes.
+//! the gang while the operator is down, and then eight times, each time with a different fault between the
+//! operator and the API server. Then the case changes each pod once, because koord-scheduler counts only pods
+//! that changed after their PodGroup was restored. Finally, a third node joins. Case
+//! `gang/restored-while-pending` tests the scheduler without these pod changes.
 
 use conformance_history::name;
 
@@ -23,6 +23,14 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let gangs = test.submit(SET).await?;
     test.scheduler_passes_over(&gangs[0]).await?;
     let first = schedulers::resources_of(test.target, &test.base_gang(SET)?).into_iter().next();
+    for resource in first.iter() {
+        let (kind, name) = (resource.kind, resource.name.wanted.as_str());
+        let deleted_uid = by_hand::uid(test, kind, name);
+        test.kill_part(Part::Controller).await?;
+        test.delete(kind, name).await?;
+        test.start_ready(Part::Controller).await?;
+        by_hand::until_restored(test, kind, name, deleted_uid).await?;
+    }
     let mut disturbed = Disturbed::start(test).await?;
     while disturbed.next(test).await? {
         for resource in first.iter() {

@@ -17,7 +17,7 @@ use crate::context::error::ReconcileError;
 use crate::context::events::{REASON_BACKEND_DISABLED, REASON_SYNC_FAILED};
 use crate::context::fault_injection::{create_foreign_resource, delete_workload_of_old, touch_workload};
 use crate::context::{Context, writes};
-use crate::faults::fault;
+use crate::faults::{self, fault};
 use crate::plan::conditions::{self, ConditionUpdate};
 use crate::status::pod_gang::current_status;
 
@@ -96,6 +96,13 @@ impl Gang<'_> {
         if synced.has_deleted_resource(self.pod_gang) && !writes::still_exists(client, self.pod_gang).await? {
             return Ok(false);
         }
+        if fault!("trusts-former-resources")
+            && self.existed_at_start()
+            && !synced.has_deleted_resource(self.pod_gang)
+        {
+            self.record_synced();
+            return Ok(true);
+        }
         let existing = caches.gang_resources_of(self.pod_gang);
         let view = GangView::of(caches, self.pod_gang);
         let (pods, former) = (view.pods(), view.former());
@@ -114,10 +121,7 @@ impl Gang<'_> {
                         events.warn(self.pod_gang, REASON_RESOURCES_DRIFTED, &found.warnings.join("; ")).await
                     }
                 }
-                if synced.record(self.pod_gang) {
-                    self.wake_status();
-                    self.wake_pod_cliques();
-                }
+                self.record_synced();
                 Ok(true)
             }
             Err(error) => {
@@ -139,6 +143,18 @@ impl Gang<'_> {
                 }
             }
         }
+    }
+
+    fn record_synced(&self) {
+        if self.context.synced.record(self.pod_gang) {
+            self.wake_status();
+            self.wake_pod_cliques();
+        }
+    }
+
+    fn existed_at_start(&self) -> bool {
+        let created = self.pod_gang.metadata.creation_timestamp.as_ref();
+        created.is_some_and(|created| created.0 < *faults::STARTED)
     }
 
     fn wake_status(&self) {
