@@ -46,12 +46,15 @@ fn group() -> Value {
     owned(object("PodGroup", "w-0"), "PodGang", "w-0")
 }
 
-fn created() -> Story {
-    let allocatable = json!({names::GPU: "8", "pods": "110"});
+fn node(gpus: &str) -> Value {
+    let allocatable = json!({names::GPU: gpus, "pods": "110"});
     let labels = json!({names::POOL: "ns"});
-    let node = json!({"kind": "Node", "metadata": {"name": "n", "labels": labels}, "status": {"allocatable": allocatable}});
+    json!({"kind": "Node", "metadata": {"name": "n", "labels": labels}, "status": {"allocatable": allocatable}})
+}
+
+fn created() -> Story {
     let set = one_clique("w", 2);
-    let story = Story::whole().submitted(set.clone()).added(set).added(node);
+    let story = Story::whole().submitted(set.clone()).added(set).added(node("8"));
     story.added(gang("False")).added(gated("w0")).added(gated("w1"))
 }
 
@@ -89,6 +92,15 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     failed["status"] = json!({"phase": "Failed"});
     ready().modified(bound("w0")).modified(bound("w1")).modified(failed).added(gated("w2")).modified(bound("w2"))
 })]
+#[case::a_deleted_pod_requests_nothing(
+    ready().modified(bound("w0")).modified(bound("w1")).deleted(bound("w1")).added(gated("w2")).modified(bound("w2"))
+)]
+#[case::the_node_shrinks_below_its_load(
+    ready().modified(bound("w0")).modified(bound("w1")).modified(node("4")).modified(bound("w0"))
+)]
+#[case::the_node_is_deleted(
+    ready().modified(bound("w0")).modified(bound("w1")).deleted(node("8")).added(gated("w2")).modified(bound("w2"))
+)]
 #[case::devices_satisfy_the_requests({
     let mut by_devices = bound("w2");
     let mappings = json!([{"containerName": "c", "resourceName": "nvidia.com/gpu", "requestName": "r"}]);
@@ -99,6 +111,12 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     let mut deleted = gang("True");
     deleted["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w0"}]);
     ready().deleted(deleted).deleted(group()).modified(pod("w0", "w", &[], None))
+})]
+#[case::its_gang_is_deleted_uninitialized(ready().deleted(gang("False")))]
+#[case::a_gang_of_an_unknown_backend({
+    let mut other = object("PodGang", "x-0");
+    other["metadata"]["labels"] = json!({names::SCHEDULER_NAME: "unknown"});
+    ready().added(other).added(owned(object("PodGroup.scheduling.volcano.sh", "v"), "PodGang", "x-0"))
 })]
 fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
     assert_eq!(broken_by(&story.end()), []);
@@ -192,6 +210,37 @@ fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
 #[case::before_its_group(
     created().modified(gang("True")).modified(pod("w0", "w", &[], None)).added(group()),
     "GANG-07", "ungated-before-group", "Pod w0 lost its gate before PodGroup w-0 existed"
+)]
+#[case::after_its_group_was_deleted(
+    ready().deleted(group()).modified(pod("w0", "w", &[], None)),
+    "GANG-07", "ungated-before-group", "Pod w0 lost its gate before PodGroup w-0 existed"
+)]
+#[case::its_gang_was_deleted_uninitialized(
+    {
+        let mut deleted = gang("False");
+        deleted["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w0"}]);
+        created().added(group()).deleted(deleted).modified(pod("w0", "w", &[], None))
+    },
+    "GANG-07", "ungated-before-initialized",
+    "Pod w0 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
+)]
+#[case::its_deleted_gang_lists_other_pods(
+    {
+        let mut deleted = gang("True");
+        deleted["spec"]["podgroups"][0]["podReferences"] = json!([{"namespace": "ns", "name": "w1"}]);
+        ready().deleted(deleted).modified(pod("w0", "w", &[], None))
+    },
+    "GANG-07", "ungated-before-initialized",
+    "Pod w0 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
+)]
+#[case::its_gang_no_longer_lists_it(
+    {
+        let mut without = gang("True");
+        without["spec"]["podgroups"] = json!([]);
+        ready().modified(without).modified(pod("w0", "w", &[], None))
+    },
+    "GANG-07", "ungated-before-initialized",
+    "Pod w0 lost its gate before a PodGang that lists PodClique w-0-worker was Initialized"
 )]
 #[case::in_part(
     passed(ready().modified(bound("w0"))),
@@ -338,6 +387,19 @@ fn a_scaled_pod_bound_before_its_base_is_a_violation() {
             .contains("b of a scaled PodGang was bound before its base")
     );
     assert_eq!(found(&replaced(with_delay, true)), Ok(()), "its gate could not be put back");
+}
+
+#[test]
+fn only_pods_bound_since_their_clique_was_created_count_for_the_base_of_their_replica() {
+    let pod = |replica: usize| of_replica(replica, &format!("p{replica}"), Some("n"));
+    let base = || Story::on(Target::VOLCANO).submitted(with_a_scaled_replica()).added(pod(0));
+    let clique = || object("PodClique", "w-0-sg-0-a");
+    let found = |story: Story, scaled: Value| base_first::is_kept(&Course::of(&story.added(scaled).end()));
+    assert_eq!(found(base().modified(clique()), pod(1)), Ok(()));
+    assert!(found(base().deleted(clique()), pod(1)).is_err(), "the clique was deleted");
+    let mut other = pod(1);
+    other["metadata"]["labels"][names::REPLICA_INDEX] = "1".into();
+    assert!(found(base(), other).is_err(), "the base of another replica");
 }
 
 #[test]

@@ -235,6 +235,23 @@ fn a_disturbance_after_the_period_does_not_count() {
 }
 
 #[test]
+fn pods_that_were_lost_or_that_did_not_run_need_not_keep_running() {
+    let [first, second, ..] = pods();
+    let check = |before: &[Value], lost: &[&str]| {
+        let story = Story::flat().all_added(before.iter().cloned()).mark(SINCE, Value::Null);
+        let history = story.deleted(first.clone()).end();
+        let (since, _) = history.reached(SINCE).expect("marked");
+        others_kept_running(&history, since, history.entries.len(), lost)
+    };
+    let both = [first.clone(), second.clone()];
+    assert_eq!(check(&both, &["a0"]), Ok(()));
+    assert_eq!(message(check(&both, &["a1"])), "Pod a0 was deleted, want it to keep running");
+    assert!(is_not_reached(&check(&both, &["a0", "a1"])), "no other pod");
+    let starting = [waiting(first.clone(), "ContainerCreating", ""), second];
+    assert_eq!(check(&starting, &[]), Ok(()));
+}
+
+#[test]
 fn a_pod_left_on_a_node_is_a_violation() {
     let [first, second, ..] = pods();
     let mut terminating = first.clone();
