@@ -273,6 +273,130 @@ mod tests {
         assert_eq!(pod(&set)["containers"][1]["resources"], json!({}), "the case wants none");
     }
 
+    fn pod(name: &str, clique: &str) -> Value {
+        let labels = json!({names::POD_CLIQUE: clique, "own": name});
+        json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}})
+    }
+
+    fn policy(clique: &str, size: usize) -> Value {
+        let selector = json!({"matchLabels": {names::POD_CLIQUE: clique}});
+        json!({"name": clique, "subGroupSize": size, "minSubGroups": 1, "labelSelector": selector})
+    }
+
+    fn faults_with(pods: Vec<Value>, change: impl FnOnce(&mut Value)) -> Vec<String> {
+        let podgroups = [("a".to_owned(), 2), ("b".to_owned(), 1)];
+        let live = Story::on(Target::VOLCANO).all_added(pods).end().end();
+        let mut spec = json!({"minMember": 3, "subGroupPolicy": [policy("a", 2), policy("b", 1)]});
+        change(&mut spec);
+        let pod_gang = json!({"metadata": {"name": "g"}});
+        let gang = CreatedGang { pod_gang: &pod_gang, podgroups: &podgroups, is_base: true, live: &live };
+        Volcano.faults(gang, &Volcano.resources("g", &podgroups)[0], &json!({"spec": spec}))
+    }
+
+    fn faults(change: impl FnOnce(&mut Value)) -> Vec<String> {
+        faults_with(vec![pod("a0", "a"), pod("a1", "a"), pod("b0", "b")], change)
+    }
+
+    #[rstest::rstest]
+    #[case::unchanged("/minMember", json!(3), &[])]
+    #[case::minimum("/minMember", json!(2), &["minMember is 2, want 3"])]
+    #[case::size("/subGroupPolicy/0/subGroupSize", json!(1), &["a.subGroupSize is 1, want 2"])]
+    #[case::several_subgroups("/subGroupPolicy/1/minSubGroups", json!(2), &["b.minSubGroups is 2, want 1"])]
+    #[case::a_policy_more(
+        "/subGroupPolicy", json!([policy("a", 2), policy("b", 1), policy("c", 1)]),
+        &["the PodGroup has 3 subgroup policies, want 2"]
+    )]
+    #[case::another_order_and_name(
+        "/subGroupPolicy", json!([policy("b", 1), {"name": "x", "subGroupSize": 2, "minSubGroups": 1,
+            "labelSelector": {"matchLabels": {names::POD_CLIQUE: "a"}}}]),
+        &[]
+    )]
+    fn a_wrong_pod_group_is_a_fault(#[case] at: &str, #[case] value: Value, #[case] wanted: &[&str]) {
+        assert_eq!(faults(|spec| *spec.pointer_mut(at).expect("a field") = value), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::listed(json!({"matchExpressions": [{"key": "own", "operator": "In", "values": ["a0", "a1"]}]}), &[])]
+    #[case::not_listed(
+        json!({"matchExpressions": [{"key": names::POD_CLIQUE, "operator": "NotIn", "values": ["b"]}]}), &[]
+    )]
+    #[case::both(
+        json!({
+            "matchLabels": {names::POD_CLIQUE: "a"},
+            "matchExpressions": [
+                {"key": "own", "operator": "Exists"},
+                {"key": "absent", "operator": "DoesNotExist"},
+                {"key": "absent", "operator": "NotIn", "values": ["a"]},
+            ],
+        }),
+        &[]
+    )]
+    #[case::one_left_out(
+        json!({"matchLabels": {"own": "a0"}}), &["the subgroup policy of podgroup a does not select Pod a1"]
+    )]
+    #[case::an_expression_left_out(
+        json!({
+            "matchLabels": {names::POD_CLIQUE: "a"},
+            "matchExpressions": [{"key": "own", "operator": "In", "values": ["a1"]}],
+        }),
+        &["the subgroup policy of podgroup a does not select Pod a0"]
+    )]
+    #[case::another_podgroup(
+        json!({"matchExpressions": [{"key": "own", "operator": "NotIn", "values": ["c0"]}]}),
+        &[
+            "the subgroup policy of podgroup a also selects Pod b0",
+            "the subgroup policy of podgroup b also selects Pod a0",
+            "the subgroup policy of podgroup b also selects Pod a1",
+            "b.subGroupSize is 2, want 1",
+        ]
+    )]
+    #[case::empty(json!({}), &["no subgroup policy selects the pods of podgroup a"])]
+    #[case::absent(
+        json!({"matchExpressions": [{"key": "absent", "operator": "In", "values": ["a"]}]}),
+        &["no subgroup policy selects the pods of podgroup a"]
+    )]
+    #[case::exists_not(
+        json!({"matchExpressions": [{"key": "own", "operator": "DoesNotExist"}]}),
+        &["no subgroup policy selects the pods of podgroup a"]
+    )]
+    #[case::unknown(
+        json!({"matchExpressions": [{"key": "own", "operator": "Gt", "values": ["a"]}]}),
+        &["no subgroup policy selects the pods of podgroup a"]
+    )]
+    fn a_subgroup_policy_selects_exactly_the_pods_of_its_podgroup(
+        #[case] selector: Value,
+        #[case] wanted: &[&str],
+    ) {
+        assert_eq!(faults(|spec| spec["subGroupPolicy"][0]["labelSelector"] = selector), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::different("own", &["the pods of podgroup a have different values of own, want one"])]
+    #[case::same(names::POD_CLIQUE, &[])]
+    fn the_pods_of_a_podgroup_form_one_subgroup(#[case] key: &str, #[case] wanted: &[&str]) {
+        assert_eq!(faults(|spec| spec["subGroupPolicy"][0]["matchLabelKeys"] = json!([key])), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::own("a", &[])]
+    #[case::other("x", &["no subgroup policy selects the pods of podgroup a"])]
+    fn the_policy_of_a_podgroup_without_pods_has_its_name(#[case] name: &str, #[case] wanted: &[&str]) {
+        let found = faults_with(Vec::new(), |spec| spec["subGroupPolicy"][0]["name"] = name.into());
+        assert_eq!(found, wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::unschedulable("Unschedulable", "True", true)]
+    #[case::no_longer("Unschedulable", "False", false)]
+    #[case::scheduled("Scheduled", "True", false)]
+    fn only_a_true_condition_unschedulable_is_a_refusal(
+        #[case] of_type: &str,
+        #[case] status: &str,
+        #[case] is_refused: bool,
+    ) {
+        assert_eq!(Volcano.is_refusal(&json!({"type": of_type, "status": status})), is_refused);
+    }
+
     #[rstest::rstest]
     #[case::unchanged(|_: &mut Vec<Value>| {}, None)]
     #[case::missing(|all: &mut Vec<Value>| drop(all.remove(2)), Some("no HyperNode contains exactly the nodes with label topology.kubernetes.io/block=ns-b"))]
