@@ -319,6 +319,33 @@ fn a_terminated_unit_may_be_partly_bound() {
 }
 
 #[test]
+fn a_unit_is_judged_only_after_a_full_pass_of_its_own_scheduler() {
+    let in_part = || ready().modified(bound("w0"));
+    let found = |story: Story| units::whole_or_nothing(&Course::of(&story.end()));
+    let stood_in_for = |name: &str| in_part().mark(SharedMark::BoundBy, json!({"stoodInFor": [name]}));
+    assert_eq!(found(passed(stood_in_for("default-scheduler"))), Ok(()));
+    assert!(found(passed(stood_in_for("volcano"))).is_err(), "a stand-in for another scheduler");
+    let half = in_part().added(bound_canary("c0")).mark(SharedMark::SchedulerPassed, Value::Null);
+    assert_eq!(found(half), Ok(()), "one canary does not prove a pass");
+    assert_eq!(found(in_part().all_added(["c0", "c1"].map(bound_canary))), Ok(()), "no mark");
+    let mut other = bound("w0");
+    other["spec"]["schedulerName"] = "volcano".into();
+    assert_eq!(found(passed(ready().modified(other))), Ok(()), "another scheduler");
+}
+
+#[test]
+fn a_unit_of_a_deleted_set_may_be_partly_bound() {
+    let in_part = || ready().modified(bound("w0"));
+    let found = |story: Story| units::whole_or_nothing(&Course::of(&passed(story).end()));
+    let set = one_clique("w", 2);
+    let mut ending = set.clone();
+    ending["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    assert!(found(in_part().modified(set.clone())).is_err());
+    assert_eq!(found(in_part().modified(ending)), Ok(()));
+    assert_eq!(found(in_part().deleted(set)), Ok(()));
+}
+
+#[test]
 fn a_unit_whose_clique_is_deleted_may_be_partly_bound() {
     let mut set = one_clique("w", 2);
     let lead = json!({"name": "lead", "spec": {"replicas": 1}});
