@@ -64,7 +64,26 @@ mod tests {
     #[case::dotted_and_not_truncated("w.x-0-a", "w.x-0-a", false)]
     #[case::too_long(&"p".repeat(64), &"p".repeat(63), true)]
     #[case::not_truncated_enough(&"p".repeat(65), &"p".repeat(64), false)]
+    #[case::dotted_when_truncated(&"p".repeat(64), "p.p", false)]
+    #[case::upper_case(&"p".repeat(64), "P", false)]
+    #[case::leading_hyphen(&"p".repeat(64), "-p", false)]
+    #[case::trailing_hyphen(&"p".repeat(64), "p-", false)]
+    #[case::empty(&"p".repeat(64), "", false)]
     fn a_name_matches_exactly_or_truncated(#[case] wanted: &str, #[case] found: &str, #[case] matches: bool) {
         assert_eq!(Name::dns_label(wanted.to_owned()).matches(found), matches);
+    }
+
+    #[rstest::rstest]
+    #[case::object(Name::object, true, true)]
+    #[case::label(Name::label, true, false)]
+    #[case::dns_label(Name::dns_label, false, false)]
+    fn names_differ_in_dots_and_in_length(
+        #[case] name: fn(String) -> Name,
+        #[case] may_have_dots: bool,
+        #[case] may_be_long: bool,
+    ) {
+        assert_eq!(name("w.x".to_owned()).is_exact(), may_have_dots);
+        assert_eq!(name("p".repeat(64)).is_exact(), may_be_long);
+        assert!(name("p".repeat(63)).is_exact() && !name("p".repeat(254)).is_exact());
     }
 }

@@ -273,6 +273,15 @@ mod tests {
         assert_eq!(pod(&set)["containers"][1]["resources"], json!({}), "the case wants none");
     }
 
+    #[test]
+    fn a_scheduler_that_the_case_chose_is_kept() {
+        let clique = json!({"name": "w", "spec": {"podSpec": {"schedulerName": "other"}}});
+        let mut set = json!({"spec": {"template": {"cliques": [clique]}}});
+        let before = set.clone();
+        Volcano.assign(&mut set);
+        assert_eq!(set, before);
+    }
+
     fn pod(name: &str, clique: &str) -> Value {
         let labels = json!({names::POD_CLIQUE: clique, "own": name});
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}})
