@@ -3,7 +3,8 @@
 //!
 //! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs. Without it, KAI's scheduling clauses are
 //! not tested. Every case runs in one of kube-scheduler's gang scopes. On the other targets, cases that are the
-//! same on every backend are ignored. `--include-ignored`, or a filter, runs them too.
+//! same on every backend are ignored. `GROVE_CONFORMANCE_PASSED` names the report of an earlier run. Tests of
+//! cases that have passed there are ignored too. `--include-ignored`, or a filter, runs all of them.
 //!
 //! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
 //! components) every test fails with the reason; nothing is skipped silently.
@@ -14,6 +15,7 @@ mod kai;
 #[path = "harness/local.rs"]
 mod local;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use conformance_cluster::ClusterError;
@@ -24,6 +26,8 @@ use conformance_fuzz as generated;
 use conformance_install::cluster_spec::ClusterSpec;
 use conformance_install::schedulers;
 use conformance_mutants::cargo_test;
+use conformance_report::Report;
+use conformance_run::report_document::has_passed;
 use conformance_run::run_plan::runs_locally;
 use conformance_run::suites;
 use conformance_run::verdict::{checked_clauses, is_contract};
@@ -59,6 +63,14 @@ fn is_left_out(case: &Case, target: Target) -> bool {
     !seed.is_some_and(runs)
 }
 
+/// The file `report.json` of a run of the same sources. CI sets it to the report of README's first command.
+const PASSED: &str = "GROVE_CONFORMANCE_PASSED";
+
+fn earlier_run() -> Option<Report> {
+    let path = std::env::var_os(PASSED)?;
+    Some(conformance_report::read(Path::new(&path)).expect("the report of the earlier run is readable"))
+}
+
 #[allow(clippy::print_stderr)]
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::from_args();
@@ -70,7 +82,8 @@ fn main() -> std::process::ExitCode {
     let mut tests = Vec::new();
     let targets: Vec<_> = TARGETS.into_iter().filter(|target| target.is_on(Kubernetes::V1_36)).collect();
     let available = spec().ok();
-    let mut ignored = 0;
+    let earlier_run = earlier_run();
+    let (mut left_out, mut passed) = (0, 0);
     for target in targets {
         let generated =
             cargo_test::SEEDS.filter_map(|seed| generated::case(&format!("{}/{seed}", generated::GROUP)));
@@ -78,13 +91,22 @@ fn main() -> std::process::ExitCode {
             suites::cases().chain(generated).filter(|case| is_tested(case, target, available.as_ref()))
         {
             let name = format!("{}::{}", target.slug(), case.id.replace('/', "::"));
-            let is_ignored = arguments.filter.is_none() && is_left_out(case, target);
-            ignored += usize::from(is_ignored);
-            tests.push(CaseTest::new(name, case, target, &shared, is_ignored));
+            let is_left_out = arguments.filter.is_none() && is_left_out(case, target);
+            let is_passed = arguments.filter.is_none()
+                && !is_left_out
+                && earlier_run.as_ref().is_some_and(|run| has_passed(run, case, target));
+            left_out += usize::from(is_left_out);
+            passed += usize::from(is_passed);
+            tests.push(CaseTest::new(name, case, target, &shared, is_left_out || is_passed));
         }
     }
-    if ignored > 0 && !arguments.ignored && !arguments.include_ignored {
-        eprintln!("conformance: {ignored} tests are left to ci/full (docs/extending/ci-tiers.md)");
+    if !arguments.ignored && !arguments.include_ignored {
+        if left_out > 0 {
+            eprintln!("conformance: {left_out} tests are left to ci/full (docs/extending/ci-tiers.md)");
+        }
+        if passed > 0 {
+            eprintln!("conformance: {passed} tests are ignored, because their cases have passed ({PASSED})");
+        }
     }
     let conclusion = harness::run(arguments, tests, Vec::new());
     shared.close();

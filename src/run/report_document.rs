@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 use conformance_contract::clauses::{CLAUSES, Clause, Feature, VERSION};
 use conformance_contract::target::Target;
 use conformance_contract::verdict::Verdict;
+use conformance_driver::case::Case;
 use conformance_programs::{memory_in_use, processor_time};
 use conformance_report::{
     API_VERSION, CaseResult, CriticalPath, CriticalStep, Features, Implementation, KIND, PeakMemory, Report,
@@ -14,6 +15,7 @@ use jiff::Timestamp;
 use crate::environment::Environment;
 use crate::provenance::{components, own_digest, provider, scheduler_version};
 use crate::run_plan::RunPlan;
+use crate::verdict::{checked_clauses, is_expected};
 
 pub(crate) const OWN_NAME: &str = "grove-conformance";
 
@@ -24,6 +26,20 @@ pub fn title(target: Target) -> String {
 fn empty(target: Target) -> TargetReport {
     let variant = target.scope().map(|scope| format!("{scope} scope"));
     TargetReport::new(target.name(), variant, "", Features::default())
+}
+
+/// Whether the case has passed in an earlier run, which judged every clause that the case checks on the target.
+pub fn has_passed(run: &Report, case: &Case, target: Target) -> bool {
+    let of_target = run.targets.iter().find(|found| found.title() == title(target));
+    let result = of_target.and_then(|found| found.cases.iter().find(|result| result.id == case.id));
+    let is_passed = |result: &CaseResult, clause: &str| {
+        let mut of_clause = result.clauses.iter().filter(|judgement| judgement.clause == clause);
+        of_clause.any(|judgement| is_expected(judgement.outcome.verdict))
+    };
+    result.is_some_and(|result| {
+        let checked = checked_clauses(case, target);
+        is_expected(result.outcome.verdict) && checked.iter().all(|clause| is_passed(result, clause))
+    })
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -149,5 +165,55 @@ fn features(target: Target, cases: &[CaseResult]) -> Features {
             .map(|declared| declared.configuration.clone())
             .unwrap_or_default(),
         evidence: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance_contract::verdict::Outcome;
+    use conformance_report::Judgement;
+    use conformance_report::testing::report;
+
+    use super::*;
+    use crate::suites;
+
+    const TARGET: Target = Target::KUBE_POD_GANG;
+
+    fn case() -> &'static Case {
+        suites::case("adm/enabled-backends").unwrap()
+    }
+
+    /// A run in which the case passed, except for this outcome of its last clause.
+    fn run(last: Outcome, further: Option<Judgement>) -> Report {
+        let judgement = |clause: &str| Judgement {
+            clause: clause.into(),
+            outcome: Outcome::pass(),
+            violations: Vec::new(),
+        };
+        let mut judgements: Vec<_> = checked_clauses(case(), TARGET).into_iter().map(judgement).collect();
+        assert!(judgements.len() > 1);
+        judgements.last_mut().unwrap().outcome = last;
+        judgements.extend(further);
+        let cases = vec![CaseResult::new(case().id, case().title, judgements)];
+        report(vec![TargetReport { cases, ..empty(TARGET) }])
+    }
+
+    #[rstest::rstest]
+    #[case::passed(Outcome::pass(), true)]
+    #[case::known_deviation(Outcome::of(Verdict::KnownDeviation, vec!["known".into()]), true)]
+    #[case::failed(Outcome::fail("violated"), false)]
+    #[case::not_asked(Outcome::not_run_announced("there is no second backend"), false)]
+    fn a_case_has_passed_if_each_of_its_clauses_has(#[case] last: Outcome, #[case] passed: bool) {
+        assert_eq!(has_passed(&run(last, None), case(), TARGET), passed);
+    }
+
+    #[test]
+    fn a_case_that_the_run_lacks_or_that_violates_an_invariant_has_not_passed() {
+        let passed = run(Outcome::pass(), None);
+        assert!(!has_passed(&passed, case(), Target::KUBE_POD_GROUP));
+        assert!(!has_passed(&passed, suites::case("adm/one-backend").unwrap(), TARGET));
+        let outcome = Outcome::fail("the pod has another template");
+        let invariant = Judgement { clause: "GANG-16".into(), outcome, violations: Vec::new() };
+        assert!(!has_passed(&run(Outcome::pass(), Some(invariant)), case(), TARGET));
     }
 }

@@ -5,7 +5,7 @@ use crate::{Failure, unknown};
 const PREFIX: &str = "GROVE_CONFORMANCE_";
 
 /// docs/configuration.md describes the variables in the same order.
-const VARIABLES: [&str; 10] = [
+const VARIABLES: [&str; 11] = [
     "GROVE_CONFORMANCE_CACHE",
     "GROVE_CONFORMANCE_STATE",
     "GROVE_CONFORMANCE_KAI_DIR",
@@ -14,6 +14,7 @@ const VARIABLES: [&str; 10] = [
     "GROVE_CONFORMANCE_KIND",
     "GROVE_CONFORMANCE_KAI_SOURCE",
     "GROVE_CONFORMANCE_FLAKY",
+    "GROVE_CONFORMANCE_PASSED",
     "GROVE_CONFORMANCE_REPORT",
     "GROVE_CONFORMANCE_CODES",
 ];
