@@ -103,7 +103,9 @@ async fn terminate_while_down(test: &mut TestContext, set: &str) -> Result<(), S
     crash_pod(test, set).await?;
     test.until_breach_is("True", &format!("{set}-0-worker")).await?;
     test.kill_part(Part::Controller).await?;
-    test.keep_down(LONG_DELAY).await?;
+    // Longer than the check allows a termination to be late, which depends on the slowness of the machine.
+    let patience = Duration::try_from(termination::patience(&test.history())).unwrap_or_default();
+    test.keep_down(LONG_DELAY.max(patience.saturating_add(Duration::from_secs(2)))).await?;
     test.start_ready(Part::Controller).await?;
     until_replaced(test, set, true).await
 }
