@@ -81,7 +81,6 @@ pub fn left_alone(history: &History, set: &str, part: Range<usize>) -> Ruling {
 mod tests {
     use conformance_history::MarkName;
     use conformance_history::testing::{Story, gated, object};
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -117,7 +116,7 @@ mod tests {
         }
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::both([gang("s"), pod("s")].to_vec(), Some(true))]
     #[case::another_label([gang("t"), pod("s")].to_vec(), Some(false))]
     #[case::no_label([of_set("PodGang", "w-0"), pod("s")].to_vec(), Some(false))]
@@ -129,7 +128,7 @@ mod tests {
         assert_eq!(verdict(&ruling), wanted, "{ruling:?}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::nothing(|story: Story| story, Some(true))]
     #[case::status(|story: Story| {
         let mut pod = pod("s");

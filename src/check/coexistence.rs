@@ -148,7 +148,6 @@ fn schedulers_of_owners<'a>(history: &'a History, object: &'a Value) -> Vec<&'a 
 mod tests {
     use conformance_contract::target::Target;
     use conformance_history::testing::{Story, object, owned};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -174,7 +173,7 @@ mod tests {
         sets.into_iter().fold(Story::on(Target::VOLCANO), Story::submitted)
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::each_by_its_own(
         [("k", "system:kube-scheduler"), ("v", "system:volcano-scheduler")].to_vec(),
         "satisfied"
@@ -233,7 +232,7 @@ mod tests {
         assert!(matches!(schedulers(&marked), Err(Broken::NotReached(_))));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::own(gang("v-0", "volcano"), "satisfied")]
     #[case::of_another(
         gang("v-0", "default-scheduler"),

@@ -2,7 +2,6 @@ use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_history::testing::{self, Story, canary, object, one_clique, one_clique_gang, owned};
 use conformance_history::{History, SharedMark};
-use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
@@ -79,7 +78,7 @@ fn broken_by(history: &History) -> Vec<(&'static str, String, String)> {
     broken(history, &[]).into_iter().map(described).collect()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::bound_whole(passed(ready().modified(bound("w0")).modified(bound("w1"))))]
 #[case::nothing_bound(passed(ready()))]
 #[case::being_bound(
@@ -122,7 +121,7 @@ fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
     assert_eq!(broken_by(&story.end()), []);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::capacity(
     ready().modified(bound("w0")).modified(bound("w1")).added(gated("w2")).modified(bound("w2")),
     "AON-14", "over-capacity", "Pod w2 was bound to Node n, whose pods then requested 12 nvidia.com/gpu of 8 allocatable"

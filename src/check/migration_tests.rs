@@ -3,7 +3,6 @@ use conformance_expect as expect;
 use conformance_expect::Expected;
 use conformance_facts::testing::deleting;
 use conformance_history::testing::{Story, object, one_clique, owned};
-use rstest::rstest;
 use serde_json::json;
 
 use super::*;
@@ -91,7 +90,7 @@ fn with(mut object: Value, field: &str, value: Value) -> Value {
     object
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::deleted(
     |story: Story| story.deleted(old(0)),
     "Pod p-0 was bound before the upgrade, but it was deleted"
@@ -155,7 +154,7 @@ fn ungated() -> Value {
     pod
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::label(
     |story: Story| story.modified(pod(0, "w-0-7", "w-0-g")).added(gang("w-0-7")),
     "Pod p-0 was labelled with PodGang w-0-7, which did not exist yet"
@@ -183,7 +182,7 @@ fn a_gate_may_be_removed_when_gang_and_group_exist() {
     assert_eq!(joins_what_exists(&history, upgrade(&history)), Ok(()));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::both_gangs(
     |story: Story| story.added(gang("w-0")),
     "PodClique w-0-a is in two PodGangs: w-0 and w-0-7"
@@ -245,7 +244,7 @@ fn a_condition_that_still_reports_a_migration_is_a_violation() {
     );
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::no_gang(|story: Story| story.deleted(gang("w-0-7")), "0 PodGangs consist of exactly w-0-a, want 1")]
 #[case::another_podgroup(
     |story: Story| {
@@ -319,7 +318,7 @@ fn upgraded(story: Story) -> Story {
     story.mark(SharedMark::UpgradeEnded, Value::Null).mark(SharedMark::SchedulerPassed, Value::Null)
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::fully_bound_when_capacity_is_added(
     upgraded(pending(0)).workers(SHORT, 2, 2), [Some(true), Some(true)]
 )]

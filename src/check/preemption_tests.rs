@@ -2,7 +2,6 @@
 
 use conformance_history::testing::{Story, gated, one_clique_gang, worker};
 use conformance_history::{MarkName, SharedMark};
-use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
@@ -50,7 +49,7 @@ fn found(story: Story, ruling: impl Fn(&Victim<'_>, usize) -> Ruling) -> Vec<Str
     codes(ruling(&Victim::of(&history, units, since), history.entries.len()))
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::nothing_happened(arrived(), &[])]
 #[case::a_new_pod_was_deleted(arrived().added(worker("w", 2, None)).deleted(worker("w", 2, None)), &[])]
 #[case::another_condition(
@@ -70,7 +69,7 @@ fn a_lost_pod_of_the_running_gang_is_a_violation(#[case] story: Story, #[case] w
     assert_eq!(found(story, |victim, until| victim.stays(until, &EVICTED_FOR_EQUAL)), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::whole(arrived(), &[])]
 #[case::gone(evicted(), &[])]
 #[case::replaced_and_waiting(replaced(), &[])]
@@ -80,7 +79,7 @@ fn a_gang_below_its_minimum_has_no_bound_pod(#[case] story: Story, #[case] wante
     assert_eq!(found(story, |victim, until| victim.is_not_in_part(until)), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::replaced(replaced(), &[])]
 #[case::one_was_not_evicted(
     arrived().deleted(worker("w", 0, Some("n"))).added(gated(worker("w", 2, None))),
@@ -100,7 +99,7 @@ fn evicted_pods_are_replaced_gated_and_referred_to(#[case] story: Story, #[case]
     assert_eq!(found(story, |victim, until| victim.is_replaced(until)), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::waiting(replaced(), &[])]
 #[case::an_evicted_pod_is_seen_again(arrived().modified(worker("w", 0, Some("n"))), &[])]
 #[case::bound(replaced().modified(worker("w", 2, Some("n"))), &["replacement-bound-early"])]
@@ -108,7 +107,7 @@ fn replacements_wait_for_room(#[case] story: Story, #[case] wanted: &[&str]) {
     assert_eq!(found(story, |victim, until| victim.waits(until)), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::waiting(replaced(), &[])]
 #[case::bound_and_deleted(
     replaced().modified(worker("w", 2, Some("n"))).deleted(worker("w", 2, Some("n"))),
@@ -129,7 +128,7 @@ fn reporting(status: &str) -> Value {
     gang
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::reported(replaced().modified(reporting("True")), &[])]
 #[case::not_reported(replaced(), &["eviction-not-reported"])]
 #[case::reported_and_taken_back(
@@ -140,7 +139,7 @@ fn an_eviction_is_reported(#[case] story: Story, #[case] wanted: &[&str]) {
     assert_eq!(found(story, |victim, until| victim.is_reported("w", until)), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::never_reported(arrived(), &[])]
 #[case::no_longer(replaced().modified(reporting("True")).modified(reporting("False")), &[])]
 #[case::still(replaced().modified(reporting("True")), &["eviction-wrongly-reported"])]
@@ -167,7 +166,7 @@ fn one_pod(set: &str) -> Vec<Unit> {
     vec![Unit { gang: format!("{set}-0"), minimums: vec![(format!("{set}-0-worker"), 1)] }]
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::nobody(bound_on_a(on_two_racks()), &[])]
 #[case::in_the_same_rack(bound_on_a(on_two_racks().deleted(worker("left", 0, Some("a")))), &[])]
 #[case::in_another_rack(
@@ -196,7 +195,7 @@ fn only_gangs_of_the_rack_are_evicted(#[case] story: Story, #[case] wanted: &[&s
     assert_eq!(codes(share_domain(&history, &victims, &one_pod("high"), names::RACK, end)), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::nobody(on_two_racks(), &[])]
 #[case::as_many_as_needed(on_two_racks().deleted(worker("left", 0, Some("a"))), &[])]
 #[case::one_more(
@@ -217,7 +216,7 @@ fn without_a_bound_preemptor_no_rack_can_be_compared() {
     assert!(matches!(ruling, Err(Broken::NotReached(_))), "{ruling:?}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::bound_before(arrived(), &[])]
 #[case::seen_again(arrived().modified(worker("w", 0, Some("n"))), &[])]
 #[case::waiting(replaced(), &[])]

@@ -55,7 +55,6 @@ fn fault(live: &Live, service: &Value, name: &str, publishes: bool) -> Option<St
 mod tests {
     use conformance_contract::names;
     use conformance_history::testing::{Story, object, one_clique, worker};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -97,7 +96,7 @@ mod tests {
         assert_eq!(ruling(ends), Ok(()), "a terminating pod may stay or leave");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::cluster_ip(1, "/spec/clusterIP", json!("10.0.0.1"), "has clusterIP \"10.0.0.1\", want None")]
     #[case::hidden(
         1, "/spec/publishNotReadyAddresses", json!(false),

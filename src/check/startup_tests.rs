@@ -1,5 +1,4 @@
 use conformance_history::testing::{Story, object};
-use rstest::rstest;
 
 use super::*;
 use crate::message;
@@ -27,7 +26,7 @@ fn story(pods: Vec<Value>) -> History {
     Story::flat().submitted(pcs("w", "CliqueStartupTypeInOrder")).all_added(pods).end()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::correct(json!([{"name": "own"}, waiting(&["--podcliques=w-0-a:2"])]), true, true)]
 #[case::not_last(json!([waiting(&["--podcliques=w-0-a:2"]), {"name": "own"}]), false, false)]
 #[case::none(json!([]), false, false)]
@@ -155,7 +154,7 @@ fn a_token_in_another_container_is_a_violation() {
     assert!(message(with(json!([{"name": "t"}]))).contains("has the token w-token"));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::least(json!([{"apiGroups": [""], "resources": ["pods", "pods/status"], "verbs": ["get", "list", "watch"]}]), None)]
 #[case::to_delete(json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch", "delete"]}]), Some("delete"))]
 #[case::secrets(json!([{"apiGroups": [""], "resources": ["pods", "secrets"], "verbs": ["list", "watch"]}]), Some("secrets"))]

@@ -48,7 +48,6 @@ pub fn reports(live: &Live, set: &str, topology: Topology) -> Ruling {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -60,7 +59,7 @@ mod tests {
         reports(&Story::flat().added(pcs).end().end(), "w", topology)
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::complete("False", "AllClusterTopologyLevelsAvailable", Topology::HasLevels, true)]
     #[case::not_noticed("False", "AllClusterTopologyLevelsAvailable", Topology::LacksLevel, false)]
     #[case::lacking("True", "ClusterTopologyLevelsUnavailable", Topology::LacksLevel, true)]

@@ -198,7 +198,6 @@ pub fn deleted_with_binding(history: &History, binding: &str, until: usize) -> R
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object, owned};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -223,7 +222,7 @@ mod tests {
         topology
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::all_in_sync(binding(&[("kai-scheduler", true, "")], "False"), "satisfied")]
     #[case::another_scheduler_drifted(
         binding(&[("kai-scheduler", true, ""), ("volcano", false, "held")], "True"), "satisfied"
@@ -247,7 +246,7 @@ mod tests {
         assert!(ruling.starts_with(wanted), "{ruling}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::other_levels(
         owned(topology(names::HOST), BINDING, NAME),
         "levels is [\"kubernetes.io/hostname\"], want"
@@ -276,7 +275,7 @@ mod tests {
         assert_eq!(match_binding(&history, &history.end(), NAME), Ok(()));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::reported(binding(&[("kai-scheduler", false, "differs")], "True"), "satisfied")]
     #[case::not_found(binding(&[("kai-scheduler", false, "not found")], "Unknown"), "satisfied")]
     #[case::reported_as_in_sync(
@@ -308,7 +307,7 @@ mod tests {
         assert!(matches!(in_sync, Err(Broken::Precondition { clause: "TOPO-15", .. })), "{in_sync:?}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::named("Topology \"site\" not found", "satisfied")]
     #[case::unnamed("not found", "the message of the status entry does not name site")]
     fn a_message_that_does_not_name_the_reference_is_a_violation(

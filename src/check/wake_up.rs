@@ -51,7 +51,6 @@ fn within_limit(history: &History, ended: usize) -> Result<Live, Broken> {
 mod tests {
     use conformance_history::MarkName;
     use conformance_history::testing::{Story, worker};
-    use rstest::rstest;
     use serde_json::Value;
 
     use super::*;
@@ -70,7 +69,7 @@ mod tests {
         is_bound_soon(history, &units, ended)
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::at_once(0, None, &[])]
     #[case::in_time(10, None, &[])]
     #[case::late(11, None, &["bound-too-late"])]
@@ -82,7 +81,7 @@ mod tests {
         assert_eq!(codes(ruling(&history)), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::two_cycles(200, 3, None, &[])]
     #[case::more_cycles(200, 4, None, &["bound-too-late"])]
     #[case::two_long_cycles(1000, 5, None, &[])]
@@ -102,7 +101,7 @@ mod tests {
         assert_eq!(codes(ruling(&history)), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::in_time(10, &[])]
     #[case::late(11, &["bound-too-late"])]
     fn pods_without_an_operator_are_bound_soon(#[case] seconds: i64, #[case] wanted: &[&str]) {

@@ -23,6 +23,15 @@ pub struct GangTermination<'a> {
     pub old: BTreeSet<&'a str>,
 }
 
+impl GangTermination<'_> {
+    /// The version in which the first old pod was bound.
+    #[must_use]
+    pub fn first_binding<'h>(&self, history: &'h History) -> Option<Version<'h>> {
+        let mut pods = history.pods().filter(|version| self.old.contains(version.uid()));
+        pods.find(|version| version.pod().node().is_some())
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Life<'a> {
     uid: &'a str,

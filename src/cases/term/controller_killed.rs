@@ -103,7 +103,7 @@ async fn terminate_while_down(test: &mut TestContext, set: &str) -> Result<(), S
     crash_pod(test, set).await?;
     test.until_breach_is("True", &format!("{set}-0-worker")).await?;
     test.kill_part(Part::Controller).await?;
-    // Longer than the check allows a termination to be late, which depends on the slowness of the machine.
+    // The check detects that the delay starts again only if this takes longer than a termination may be late.
     let patience = Duration::try_from(termination::patience(&test.history())).unwrap_or_default();
     test.keep_down(LONG_DELAY.max(patience.saturating_add(Duration::from_secs(2)))).await?;
     test.start_ready(Part::Controller).await?;

@@ -61,8 +61,7 @@ fn is_bound(live: &Live, clique: &str) -> bool {
 
 /// API times have whole seconds, so the check allows one second less.
 fn not_recycled_early(history: &History, termination: &GangTermination<'_>, delay: u32) -> Ruling {
-    let mut pods = history.pods().filter(|version| termination.old.contains(version.uid()));
-    let Some(bound) = pods.find(|version| version.pod().node().is_some()) else { return Ok(()) };
+    let Some(bound) = termination.first_binding(history) else { return Ok(()) };
     let lasted = termination.started.at.duration_since(bound.happened());
     ensure(lasted >= SignedDuration::from_secs(i64::from(delay) - 1), || {
         let seconds = lasted.as_secs_f64();

@@ -1,6 +1,5 @@
 use conformance_contract::names;
 use conformance_history::testing::Story;
-use rstest::rstest;
 use serde_json::json;
 
 use super::*;
@@ -15,7 +14,7 @@ fn pod(spec: Value) -> Value {
     pod
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::gated(json!({"schedulingGates": [{"name": names::GATE}]}), true)]
 #[case::in_a_group(json!({"schedulingGroup": {"podGroupName": "g"}, "nodeName": "n"}), true)]
 #[case::of_another_scheduler(json!({"schedulerName": "another"}), true)]

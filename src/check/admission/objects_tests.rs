@@ -1,6 +1,5 @@
 use conformance_history::MarkName;
 use conformance_history::testing::{Story, object};
-use rstest::rstest;
 use serde_json::json;
 
 use super::super::fixture::{ATTEMPTS, replied, required_replies};
@@ -9,7 +8,7 @@ use crate::messages;
 
 const START: MarkName = MarkName::of_case("begin");
 
-#[rstest]
+#[rstest::rstest]
 #[case::itself(object("PodCliqueSet", "pcs-x"))]
 #[case::created_for_it(object("PodGang", "pcs-x-0"))]
 #[case::labelled(json!({"kind": "Service",
@@ -47,7 +46,7 @@ fn stored() -> Story {
     changed_before.added(gang(1)).mark(START, Value::Null)
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::status(|story: Story| {
     let mut pcs = pcs(1, "a");
     pcs["status"] = json!({"replicas": 1});
@@ -82,7 +81,7 @@ fn created_again(mut object: Value) -> Value {
     object
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::changed(|story: Story| story.modified(gang(2)), true)]
 #[case::pod(|story: Story| story.deleted(object("Pod", "pcs-0-a-x")), false)]
 #[case::pod_recreated(|story: Story| {

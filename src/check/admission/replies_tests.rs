@@ -1,5 +1,4 @@
 use conformance_history::testing::Story;
-use rstest::rstest;
 use serde_json::json;
 
 use super::super::fixture::{ATTEMPTS, replied, reply, required_replies};
@@ -21,7 +20,7 @@ fn a_wrong_answer_counts_when_other_attempts_were_not_sent() {
     ));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::refused(0, reply(422, "no", &[]))]
 #[case::refused_by_a_failing_webhook(0, reply(500, "failed calling webhook", &[]))]
 #[case::admitted(1, reply(201, "", &[]))]

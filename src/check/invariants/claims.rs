@@ -49,7 +49,6 @@ fn fault(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, owned};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -94,7 +93,7 @@ mod tests {
         assert_eq!(ruling(|_| {}), Ok(()));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::of_another_pod(
         "/spec/resourceClaims/3/resourceClaimName", json!("w-0-a-0-one"),
         "ResourceClaim w-0-a-0-one, whose scope or filter excludes it"

@@ -199,7 +199,6 @@ fn resolved<'a>(variable: &'a Value, pod: Pod<'a>) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, owned};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -284,7 +283,7 @@ mod tests {
         assert_eq!(rulings(set(), standalone), [Ok(()), Ok(())], "it is in no scaling group");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("/spec/hostname", json!("w-1-sg-4-b-0"), "hostname w-1-sg-4-b-0, want w-1-sg-4-b-1")]
     #[case("/spec/subdomain", Value::Null, "subdomain none, want w-1")]
     #[case("/metadata/labels/grove.io~1podclique-pod-index", json!("0"), "hostname w-1-sg-4-b-1, want w-1-sg-4-b-0")]
@@ -293,7 +292,7 @@ mod tests {
         assert_eq!(message(name), format!("Pod p was created with {wanted}"));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::name("/spec/containers/0/env/0/value", json!("w-1"), "GROVE_PCS_NAME of container main w-1, want w")]
     #[case::index("/spec/initContainers/0/env/1/value", json!("0"), "GROVE_PCS_INDEX of container first 0, want 1")]
     #[case::removed("/spec/containers/0/env/2/name", json!("OTHER"), "GROVE_PCLQ_NAME of container main absent, want w-1-sg-4-b")]

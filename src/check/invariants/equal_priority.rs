@@ -99,7 +99,6 @@ fn evicted_for_equals<'a>(
 mod tests {
     use conformance_contract::names;
     use conformance_history::testing::{Story, canary, owned};
-    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
@@ -133,7 +132,7 @@ mod tests {
 
     const EQUAL: &[&str] = &["evicted-for-equal-priority"];
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::the_same_value_of_another_class("other", 20, EQUAL)]
     #[case::lower("other", 10, EQUAL)]
     #[case::higher("other", 30, &[])]
@@ -150,7 +149,7 @@ mod tests {
         assert_eq!(codes(is_respected(&Course::of(&evicted.end()))), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::another_class(waiting(Some("high")), &[])]
     #[case::no_class(waiting(None), &[])]
     #[case::equal(waiting(Some("low")), EQUAL)]

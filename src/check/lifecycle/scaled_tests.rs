@@ -1,7 +1,6 @@
 use conformance_facts::updates::REVISION;
 use conformance_history::testing::{Story, object};
 use conformance_history::{MarkName, What};
-use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
@@ -48,7 +47,7 @@ fn ruling_on(scale: Value) -> Ruling {
     scale_is_correct(&history, index, mark)
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case(2, 2, "grove.io/podclique=w-0-a", None)]
 #[case(2, 2, "app.kubernetes.io/part-of=w,grove.io/podclique==w-0-a", None)]
 #[case(3, 2, "grove.io/podclique=w-0-a", Some("has spec.replicas"))]
@@ -95,7 +94,7 @@ fn scaling_below_the_minimum_must_be_refused_or_reported() {
     assert!(message(below(422, 2, "False", &["p"])).contains("Pod p was deleted"), "nothing was scaled");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::the_highest(1, None)]
 #[case::the_lowest(0, Some("Pod p0 was deleted"))]
 fn a_group_scaled_below_its_minimum_keeps_its_lower_replicas(
@@ -126,7 +125,7 @@ fn scaled_in(pods: &[(&str, &str, u32)], deleted: &[&str]) -> History {
     ends.fold(story, Story::deleted).end()
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::unbound(&[("a", "br", 0), ("b", "", 0)], &["b"], true)]
 #[case::unbound_kept(&[("a", "br", 0), ("b", "", 0)], &["a"], false)]
 #[case::not_ready(&[("a", "br", 1), ("b", "b", 0)], &["b"], true)]
@@ -158,7 +157,7 @@ fn a_pod_deleted_after_the_next_scaling_does_not_count() {
     assert_eq!(deletion_order_followed(&again.deleted(pod("a", "br", 0)).end(), "w-0-a"), Ok(()));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::old_first(&[("a", "bro", 1), ("b", "br", 0)], &["a"], true)]
 #[case::new_first(&[("a", "bro", 0), ("b", "br", 1)], &["b"], false)]
 #[case::new_and_not_ready(&[("a", "bro", 0), ("b", "b", 1)], &["b"], true)]
@@ -231,7 +230,7 @@ fn scaled_in_an_update(out: usize, deleted: &[usize]) -> Story {
     deleted.iter().map(|j| pod(*j)).fold(story.later(1), Story::deleted)
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::the_highest(0, &[2, 3], None)]
 #[case::another_one_as_well(0, &[1, 2, 3], Some("Pod p1 was deleted"))]
 #[case::one_too_few(0, &[3], Some("Pod p2 exists"))]

@@ -138,7 +138,6 @@ fn listed(line: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use sha2::{Digest, Sha256};
 
     use super::super::component::Module;
@@ -194,7 +193,7 @@ mod tests {
         assert!(found.is_some_and(|release| release.lists(&ETCD)));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::altered(Some("etcd with a bug"), format!("but SHA256SUMS lists {}", sha256("etcd")))]
     #[case::missing(None, "SHA256SUMS lists this file, but it does not exist".to_owned())]
     fn an_altered_program_is_an_error(#[case] content: Option<&str>, #[case] expected: String) {
@@ -219,7 +218,7 @@ mod tests {
         assert!(message.contains("config/crd.yaml: its SHA-256 is"), "{message}");
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::cut_off("", "its last line is incomplete")]
     #[case::no_digest("\netcd\n", "line 4 is not a SHA-256 and a path")]
     fn a_damaged_list_is_an_error(#[case] end: &str, #[case] expected: &str) {

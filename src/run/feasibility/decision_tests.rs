@@ -1,6 +1,5 @@
 use conformance_contract::names;
 use conformance_expect as expect;
-use rstest::rstest;
 use serde_json::json;
 
 use super::*;
@@ -55,7 +54,7 @@ fn misfit(pcs: &Value, count: usize) -> String {
     }
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::full(one_clique(8, 8), true)]
 #[case::one_pod_too_many(one_clique(9, 8), false)]
 #[case::two_pods_per_node(one_clique(16, 4), true)]
@@ -96,7 +95,7 @@ fn pods_that_fit_only_in_some_order_are_undecided() {
     assert_eq!(on(&set, 3), Feasibility::Fits);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::in_a_rack("rack", 4, None)]
 #[case::larger_than_a_rack("rack", 5, Some("no rack has room for them"))]
 #[case::in_a_block("block", 8, None)]
@@ -150,7 +149,7 @@ fn each_replica_of_a_scaling_group_may_use_another_rack() {
     assert_eq!(on(&set(3), 12), Feasibility::Fits);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::claim(
     with("volumes", json!([{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])),
     "podSpec.volumes[0].persistentVolumeClaim.claimName: each pod of PodClique w-0-a needs PersistentVolumeClaim data, \
@@ -184,7 +183,7 @@ fn a_field_that_no_node_satisfies_is_named(#[case] set: Value, #[case] wanted: &
     assert!(message.contains(wanted), "{message}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::empty_dir(with("volumes", json!([{"name": "v", "emptyDir": {}}])))]
 #[case::system_priority(with("priorityClassName", json!("system-node-critical")))]
 #[case::no_overhead(with("overhead", json!({})))]
@@ -204,7 +203,7 @@ fn a_field_that_nodes_satisfy_is_no_reason(#[case] set: Value) {
     assert_eq!(on(&set, 8), Feasibility::Fits);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::anti_affinity(
     with("affinity", json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": names::HOST}]}})),
     "spec.template.cliques[0].spec.podSpec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
@@ -225,7 +224,7 @@ fn what_only_a_scheduler_knows_is_undecided(#[case] set: Value, #[case] wanted: 
     assert_eq!(on(&set, 8), Feasibility::Undecided(vec![wanted.into()]));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::written(json!({"iscsi": {"iqn": "q"}}), true)]
 #[case::read_only(json!({"iscsi": {"iqn": "q", "readOnly": true}}), false)]
 #[case::block_store(json!({"awsElasticBlockStore": {"volumeID": "v", "readOnly": true}}), true)]
@@ -271,7 +270,7 @@ fn real_nodes_are_decided_by_gpus_only() {
     assert!(matches!(on_real(&with("nodeSelector", json!({"pool": "gpu"}))), Feasibility::Undecided(_)));
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::explicit(GPU, json!({"extendedResourceName": GPU}))]
 #[case::implicit("deviceclass.resource.kubernetes.io/gpu.example.com", json!({}))]
 fn only_a_scheduler_allocates_devices_for_an_extended_resource(#[case] resource: &str, #[case] spec: Value) {
@@ -291,7 +290,7 @@ fn only_a_scheduler_allocates_devices_for_an_extended_resource(#[case] resource:
     assert!(matches!(decide(&[&node, &slice]), Feasibility::Infeasible(_)), "no class has the resource");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::pods(with("resourceClaims", json!([{"name": "gpu", "resourceClaimTemplateName": "t"}])), "resourceClaims[0]")]
 #[case::shared(
     { let mut set = one_clique(2, 1); set["spec"]["template"]["resourceSharing"] = json!([{"name": "t"}]); set },

@@ -144,7 +144,6 @@ fn tolerates(toleration: &Value, taint: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -170,7 +169,7 @@ mod tests {
         json!({"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}}})
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::selected(json!({"nodeSelector": {"gpu": "h100"}}), true)]
     #[case::other_value(json!({"nodeSelector": {"gpu": "a100"}}), false)]
     #[case::other_label(json!({"nodeSelector": {"zone": "z"}}), false)]
@@ -212,7 +211,7 @@ mod tests {
         assert_eq!(is_allowed(pod_spec, node).is_ok(), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::none(json!([]), false)]
     #[case::equal(json!([{"key": "team", "value": "blue", "effect": "NoSchedule"}]), true)]
     #[case::operator(json!([{"key": "team", "operator": "Equal", "value": "blue"}]), true)]

@@ -1,5 +1,4 @@
 use conformance_facts::quantity::ONE;
-use rstest::rstest;
 
 use super::*;
 
@@ -44,7 +43,7 @@ fn found(packing: &Packing) -> Found {
     }
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::exactly_full(&[8, 8], &[8], &[2], Found::Fits)]
 #[case::one_too_many(&[8, 8], &[8], &[3], Found::Never)]
 #[case::total_is_enough_but_no_node_is(&[8, 8], &[5], &[3], Found::Never)]
@@ -66,7 +65,7 @@ fn pods_fit_together(
     assert_eq!(found(&problem(nodes, kinds).pack(&[pods(counts)])), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::in_one_rack(&[8, 8, 8, 8], vec![in_one(0, pods(&[2]))], Found::Fits)]
 #[case::larger_than_a_rack(&[8, 8, 8, 8], vec![in_one(0, pods(&[3]))], Found::Never)]
 #[case::without_constraint(&[8, 8, 8, 8], vec![pods(&[3])], Found::Fits)]
@@ -100,7 +99,7 @@ fn a_node_outside_every_rack_holds_no_constrained_pod() {
     assert_eq!(found(&problem.pack(&[pods(&[2])])), Found::Fits);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::same_port(None, None, 80, Found::Never)]
 #[case::two_addresses(Some("10.0.0.1"), Some("10.0.0.2"), 80, Found::Fits)]
 #[case::every_address(Some("10.0.0.1"), None, 80, Found::Never)]

@@ -1,4 +1,3 @@
-use rstest::rstest;
 use serde_json::json;
 
 use super::*;
@@ -19,7 +18,7 @@ fn requests(resources: Value) -> Value {
     json!({"containers": [{"name": "c", "resources": {"requests": resources}}]})
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::cpu(requests(json!({"cpu": "32"})), None)]
 #[case::cpu_as_a_number(requests(json!({"cpu": 32})), None)]
 #[case::thousandths_of_a_cpu(requests(json!({"cpu": "32000m"})), None)]
@@ -81,7 +80,7 @@ fn a_node_without_pods_takes_none() {
     assert!(found.contains("requests 1 pods, and no node has pods"), "{found}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::none(json!({"containers": [{"ports": [{"containerPort": 80}]}]}), 0)]
 #[case::of_the_host(json!({"containers": [{"ports": [{"containerPort": 80, "hostPort": 8080}]}]}), 1)]
 #[case::with_the_network_of_the_host(
@@ -95,7 +94,7 @@ fn host_ports_are_counted(#[case] pod_spec: Value, #[case] wanted: usize) {
     assert_eq!(ports(&pod_spec).len(), wanted);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case("cpu", 32 * ONE, "32")]
 #[case("cpu", ONE / 10, "0.1")]
 #[case("cpu", ONE + ONE / 4, "1.25")]

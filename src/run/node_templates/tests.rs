@@ -1,7 +1,6 @@
 use conformance_cluster::nodes::NodeSpec;
 use conformance_driver::case::Isolation;
 use conformance_driver::context::node_spec;
-use rstest::rstest;
 
 use super::*;
 use crate::feasibility::Knowledge;
@@ -163,7 +162,7 @@ fn a_list_is_read_as_its_elements() {
     assert_eq!(objects(&read(&list.to_string())).len(), 2);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::kind(
     "kind: ConfigMap",
     "document 1 (ConfigMap): kind is \"ConfigMap\", expected Node, ResourceSlice or DeviceClass"
@@ -250,7 +249,7 @@ fn an_invalid_template_names_the_document_and_the_field(#[case] text: &str, #[ca
     assert!(error.contains(wanted), "{error}");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::version(
     "apiVersion: resource.k8s.io/v1beta1",
     "apiVersion: resource.k8s.io/v1\n",
@@ -294,7 +293,7 @@ fn undecided_or_error(text: &str, file: &str) -> String {
 const TOLERATES: &str =
     "tolerations: [{key: gpu, operator: Exists}], containers: [{name: c, resources: {limits: {rdma/ib: 8}}}]";
 
-#[rstest]
+#[rstest::rstest]
 #[case::fits(TOLERATES, 2, "")]
 #[case::one_too_many(TOLERATES, 3, "do not hold all of them")]
 #[case::too_much(

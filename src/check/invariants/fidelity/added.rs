@@ -109,7 +109,6 @@ fn label(entry: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -190,7 +189,7 @@ mod tests {
         assert_eq!(found(&pod(), true, &[]), None);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::volume_of_an_image(
         json!({"volumes": [{"name": "model", "image": {"reference": "registry.example.com/m:v1"}}]}),
         json!({"volumes": [{"name": "model", "image": {"reference": "registry.example.com/m:v1", "pullPolicy": "IfNotPresent"}}]}),
@@ -227,7 +226,7 @@ mod tests {
         assert_eq!(path(&json!({}), &clique, &pod, true, &[]).as_deref(), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::field("/spec/shareProcessNamespace", json!(true), "spec.shareProcessNamespace")]
     #[case::default_of_another_value("/spec/dnsPolicy", json!("Default"), "spec.dnsPolicy")]
     #[case::class("/spec/priorityClassName", json!("higher"), "")]
@@ -284,7 +283,7 @@ mod tests {
         assert_eq!(found(&pod, true, &declared), None);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("i", "Always")]
     #[case("i:latest", "Always")]
     #[case("host:5000/i", "Always")]

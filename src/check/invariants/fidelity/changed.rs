@@ -40,7 +40,6 @@ pub(super) fn parts(known: &Value, pod: &Value, clique: &Value) -> Option<(Value
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
 
     use super::*;
 
@@ -56,7 +55,7 @@ mod tests {
         json!({"name": "c", "labels": {"team": "t"}, "annotations": {"note": "n"}, "spec": {"podSpec": pod}})
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::bound("/spec/nodeName", json!("n"), json!({"spec": {"podSpec": {}}}), json!({"spec": {"nodeName": "n"}}))]
     #[case::changed(
         "/spec/dnsPolicy", json!("None"),

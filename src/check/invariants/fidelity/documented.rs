@@ -129,12 +129,11 @@ fn matches(pattern: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
 
-    #[rstest]
+    #[rstest::rstest]
     #[case("spec.nodeName", "spec.nodeName", true)]
     #[case("spec.nodeName", "spec.nodeNames", false)]
     #[case("spec.*ontainers[*].env[GROVE_*]", "spec.initContainers[a].env[GROVE_X]", true)]

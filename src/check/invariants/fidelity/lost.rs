@@ -152,7 +152,6 @@ fn is_same_amount(wanted: &Value, found: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -207,7 +206,7 @@ mod tests {
         assert_eq!(path(&template(), &pod()), None);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::empty_string("/containers/0/env/0/value", json!(""), Value::Null)]
     #[case::empty_policy("/containers/0/imagePullPolicy", json!(""), json!("Always"))]
     #[case::false_flag("/hostNetwork", json!(false), Value::Null)]
@@ -227,7 +226,7 @@ mod tests {
         assert_eq!(path(&template, &pod), None);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::empty_string("/containers/0/image", json!(""), json!("other"), "spec.containers[main].image")]
     #[case::false_flag("/hostNetwork", json!(false), json!(true), "spec.hostNetwork")]
     #[case::zero_behind_a_pointer("/runAsUser", json!(0), Value::Null, "spec.runAsUser")]
@@ -245,7 +244,7 @@ mod tests {
         assert_eq!(path(&template, &pod).as_deref(), Some(expected));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::overwritten(json!("gang-0"), None)]
     #[case::dropped(Value::Null, Some("metadata.annotations.scheduling.k8s.io/group-name"))]
     fn a_backend_may_overwrite_the_membership(#[case] value: Value, #[case] wanted: Option<&str>) {
@@ -255,7 +254,7 @@ mod tests {
         assert_eq!(path(&template, &pod).as_deref(), wanted);
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case::image("/spec/containers/0/image", json!("other"), "spec.containers[main].image")]
     #[case::environment("/spec/containers/0/env", json!([]), "spec.containers[main].env[OWN] is missing")]
     #[case::resources("/spec/containers/0/resources/limits/cpu", json!("2"), "spec.containers[main].resources.limits.cpu")]

@@ -1,6 +1,5 @@
 use conformance_contract::names;
 use conformance_history::testing::{Story, one_clique, owned};
-use rstest::rstest;
 use serde_json::json;
 
 use super::*;
@@ -53,7 +52,7 @@ fn a_pod_that_follows_its_template_is_no_violation() {
     assert_eq!(messages(late), [None, None], "an operator may follow a change late");
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::label("/metadata/labels/team", Value::Null, "metadata.labels.team")]
 #[case::image("/spec/containers/0/image", json!("i:2"), "spec.containers[main].image")]
 fn a_pod_that_loses_a_field_later_is_a_violation(#[case] at: &str, #[case] value: Value, #[case] path: &str) {
@@ -83,7 +82,7 @@ fn an_addition_is_a_violation_at_creation_and_later() {
     assert_eq!(messages(later), [None, Some(message)]);
 }
 
-#[rstest]
+#[rstest::rstest]
 #[case::field("/spec/dnsPolicy", "spec.dnsPolicy")]
 #[case::label("/metadata/labels/team", "metadata.labels.team")]
 #[case::containers("/spec/containers", "spec.containers")]

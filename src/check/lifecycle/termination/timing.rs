@@ -106,14 +106,10 @@ fn was_bound_in_part(history: &History, termination: &GangTermination<'_>, delay
     if !releases.into_iter().any(|feature| history.header.target.declares(feature)) {
         return false;
     }
-    let is_old = |version: &Version<'_>| termination.old.contains(version.uid());
+    let Some(first) = termination.first_binding(history) else { return false };
+    let before = history.pods().filter(|version| version.index < first.index).map(|version| version.uid());
+    let waiting: BTreeSet<&str> = before.filter(|uid| termination.old.contains(uid)).collect();
     let is_bound = |version: &Version<'_>| version.pod().node().is_some();
-    let Some(first) = history.pods().filter(is_old).find(is_bound) else { return false };
-    let waiting: BTreeSet<&str> = history
-        .pods()
-        .filter(|version| is_old(version) && version.index < first.index)
-        .map(|version| version.uid())
-        .collect();
     let bound = |uid: &str| history.pods().filter(|version| version.uid() == uid).find(is_bound);
     let started = termination.started.at;
     let until =

@@ -66,7 +66,6 @@ fn miscounted(object: &Value, what: &str, wanted: &[usize]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use conformance_history::testing::{Story, object};
-    use rstest::rstest;
     use serde_json::json;
 
     use super::*;
@@ -110,7 +109,7 @@ mod tests {
         assert_eq!(ruling(all), Ok(()));
     }
 
-    #[rstest]
+    #[rstest::rstest]
     #[case(0, "/status/updateProgress/updatedPodCliquesCount", json!(0), "PodCliqueSet w: 0 of 1 PodCliques are updated, want all 1")]
     #[case(
         0, "/status/updateProgress/updatedPodCliqueScalingGroupsCount", json!(0),
