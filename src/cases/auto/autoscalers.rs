@@ -96,7 +96,8 @@ mod tests {
     fn autoscaler(of: &str, kind: &str, config: &Value) -> Value {
         let mut found = object(autoscalers::KIND, of);
         found["spec"] = config.clone();
-        found["spec"]["scaleTargetRef"] = json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": of});
+        found["spec"]["scaleTargetRef"] =
+            json!({"apiVersion": "grove.io/v1alpha1", "kind": kind, "name": of});
         found
     }
 
