@@ -72,16 +72,15 @@ pub(crate) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
 
-/// The age from which a released pod counts as waiting for room if it has no node and no condition.
-/// Koordinator writes no condition for a gang that it holds (observation `waits/too-few-pods-on-pods`).
-pub(crate) const UNREPORTED_WAIT: Duration = Duration::from_secs(10);
+/// The age from which a released pod without a node counts as waiting for room. A refusal is no earlier sign,
+/// because the pod that it replaces may still have had its place. Koordinator writes no condition for a gang
+/// that it holds (observation `waits/too-few-pods-on-pods`).
+pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
-    let has_waited = |created: Timestamp| {
-        Duration::try_from(now.duration_since(created)).is_ok_and(|age| age >= UNREPORTED_WAIT)
-    };
-    let is_old = || pod.metadata.creation_timestamp.as_ref().is_some_and(|created| has_waited(created.0));
-    !is_bound(pod) && pod.gates().next().is_none() && (refusal(pod).is_some() || is_old())
+    let created = pod.metadata.creation_timestamp.as_ref();
+    let age = created.and_then(|created| Duration::try_from(now.duration_since(created.0)).ok());
+    !is_bound(pod) && pod.gates().next().is_none() && age.is_some_and(|age| age >= ROOM_WAIT)
 }
 
 /// The API server, not a scheduler, sets the reason `SchedulingGated`.
@@ -169,14 +168,13 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::refused_by_kube_scheduler(json!({}), Some("Unschedulable"), 1, true)]
-    #[case::waiting_in_volcano(json!({}), Some("Schedulable"), 1, true)]
-    #[case::new(json!({}), None, 1, false)]
+    #[case::refused_at_once(json!({}), Some("Unschedulable"), 1, false)]
+    #[case::refused_by_kube_scheduler(json!({}), Some("Unschedulable"), 11, true)]
+    #[case::waiting_in_volcano(json!({}), Some("Schedulable"), 11, true)]
     #[case::held_by_koordinator(json!({}), None, 11, true)]
-    #[case::released_and_not_attempted(json!({}), Some("SchedulingGated"), 1, false)]
     #[case::gated(json!({"schedulingGates": [{"name": "g"}]}), Some("SchedulingGated"), 11, false)]
     #[case::bound(json!({"nodeName": "n"}), None, 11, false)]
-    fn a_released_pod_waits_for_room_once_reported_or_old(
+    fn a_released_pod_waits_for_room_once_it_is_old(
         #[case] spec: Value,
         #[case] reason: Option<&str>,
         #[case] age: i64,

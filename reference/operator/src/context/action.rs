@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::cache::pods::UNREPORTED_WAIT;
+use crate::cache::pods::ROOM_WAIT;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Action {
@@ -20,5 +20,5 @@ impl Action {
 
 /// No watch event reports that a pod has waited long enough to count as waiting for room.
 pub(crate) fn next_check(is_updating: bool) -> Action {
-    if is_updating { Action::requeue(UNREPORTED_WAIT) } else { Action::await_change() }
+    if is_updating { Action::requeue(ROOM_WAIT) } else { Action::await_change() }
 }

@@ -92,6 +92,8 @@ pub(crate) struct CliqueView {
     pub pclq: Arc<PodClique>,
     pods: Vec<Arc<Pod>>,
     has_former: bool,
+    /// A deleted pod still has its node, so its replacement does not count as waiting for room yet.
+    has_leaving: bool,
     template: String,
 }
 
@@ -99,9 +101,12 @@ impl CliqueView {
     pub(crate) fn of(caches: &Caches, pcs: &PodCliqueSet, pclq: Arc<PodClique>) -> Option<Self> {
         let template = template_hash(pcs, template_of(pcs, &pclq)?);
         let generation = caches.generation_of(pcs, &pclq);
-        let live = own_pods(caches, &pclq).into_iter().filter(|pod| is_live(pod));
-        let (former, pods): (Vec<_>, Vec<_>) = live.partition(|pod| is_former(pod, generation));
-        Some(Self { pclq, pods, has_former: !former.is_empty(), template })
+        let (live, leaving): (Vec<_>, Vec<_>) =
+            own_pods(caches, &pclq).into_iter().partition(|pod| is_live(pod));
+        let (former, pods): (Vec<_>, Vec<_>) = live.into_iter().partition(|pod| is_former(pod, generation));
+        let has_leaving =
+            leaving.iter().any(|pod| pod.metadata.deletion_timestamp.is_some() && is_bound(pod));
+        Some(Self { pclq, pods, has_former: !former.is_empty(), has_leaving, template })
     }
 
     fn wanted(&self) -> usize {
@@ -140,7 +145,7 @@ impl CliqueView {
     fn is_whole(&self) -> bool {
         let now = Timestamp::now();
         self.pods.len() >= self.wanted()
-            && self.pods.iter().all(|pod| is_ready(pod) || waits_for_room(pod, now))
+            && self.pods.iter().all(|pod| is_ready(pod) || (!self.has_leaving && waits_for_room(pod, now)))
     }
 
     fn condition(&self, type_: &str) -> bool {
