@@ -1,11 +1,14 @@
 //! A target is a backend in one of its gang scopes, with its declared features. It is a column of a report.
 
+mod description;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::description::{ReportedVersion, TargetDescription};
 use super::backend_declaration::BackendDeclaration;
 use super::clauses::{Clause, Feature, Tier, Workload};
 use super::external_scheduler::{ALWAYS, Declared, ExternalProfile, NotExternal};
@@ -14,67 +17,6 @@ use crate::property::Property;
 use crate::scheduler::Scheduler;
 use crate::targets::why_not_of_an_external_profile;
 pub use crate::targets::{AI_CONFORMANCE_TARGETS, KUBE, TARGETS, TRAIN_JOB_TARGETS};
-
-/// The suite's own description of a target. `targets/` has one file per scheduler.
-#[derive(Debug)]
-pub struct TargetDescription {
-    /// The name in histories. It never changes.
-    pub(crate) id: &'static str,
-    /// The scheduler of the harness's cluster. For an External profile this is kube-scheduler.
-    pub(crate) scheduler: Scheduler,
-    pub(crate) backend: &'static str,
-    /// The name in reports: the schedulerName, or `external` as prefix or whole name for an External profile.
-    pub(crate) name: &'static str,
-    /// The value of kube-scheduler's gang-scope annotation. The other backends have no scopes.
-    pub(crate) scope: Option<&'static str>,
-    /// Which Kubernetes versions the target is tested on: `true` for versions that serve CompositePodGroup,
-    /// `false` for the others, `None` for all.
-    pub(crate) trees: Option<bool>,
-    pub(crate) features: &'static [Feature],
-    /// Reasons for missing features that are better than the default reasons of the features.
-    pub(crate) why_not: &'static [(Feature, &'static str)],
-    pub(crate) properties: &'static [Property],
-    /// Feature gates, each with the clause that shows if it is enabled: the API does not (KUBE-17).
-    pub(crate) gates: &'static [(&'static str, &'static str)],
-    pub(crate) version: ReportedVersion,
-    pub(crate) external: Option<ExternalProfile>,
-    pub(crate) workload: Workload,
-}
-
-impl TargetDescription {
-    /// A target without scopes, features and properties. Reports show the version of `program`.
-    pub(crate) const fn new(
-        id: &'static str,
-        scheduler: Scheduler,
-        program: &'static str,
-        workload: Workload,
-    ) -> Self {
-        Self {
-            id,
-            scheduler,
-            backend: scheduler.name(),
-            name: id,
-            scope: None,
-            trees: None,
-            features: &[],
-            why_not: &[],
-            properties: &[],
-            gates: &[],
-            version: ReportedVersion::OfProgram(program),
-            external: None,
-            workload,
-        }
-    }
-}
-
-/// How a report gets the version of a target's scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReportedVersion {
-    /// The version of the program with this name, which the harness has built or the user has given.
-    OfProgram(&'static str),
-    /// A fixed text, because the harness does not run the scheduler.
-    Always(&'static str),
-}
 
 /// A backend in one of its gang scopes. Targets with the same description are equal despite declarations.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -412,17 +354,6 @@ mod tests {
         assert_eq!(on(Target::KUBE_TREE), Kubernetes::ALL.map(Kubernetes::has_trees));
         assert_eq!(on(Target::KUBE_POD_GANG), Kubernetes::ALL.map(|version| !version.has_trees()));
         assert_eq!(on(Target::VOLCANO), Kubernetes::ALL.map(|_| true));
-    }
-
-    #[test]
-    fn a_target_explains_undeclared_features_only() {
-        for target in every() {
-            for (feature, reason) in target.description.why_not {
-                let is_undeclared = feature.applies_to(target.workload()) && !target.declares(*feature);
-                assert!(is_undeclared, "{target}: {feature}");
-                assert_ne!(*reason, feature.why_not(), "{target}: {feature} has this reason by default");
-            }
-        }
     }
 
     #[rstest::rstest]
