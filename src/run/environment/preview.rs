@@ -9,7 +9,8 @@ use conformance_contract::names;
 use conformance_driver::case::{Case, Isolation};
 use conformance_driver::rights;
 
-use super::{Environment, Origin, needed_kinds};
+use super::bring_up::needed_kinds;
+use super::{Environment, Origin};
 use crate::run_plan::RunPlan;
 use crate::suites;
 
