@@ -2,7 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use super::compare::{ChangeKind, ChangedClause, Comparison};
+use super::change_kind::ChangeKind;
+use super::compare::{ChangedClause, Comparison};
 use super::markdown::{write_row, write_rule};
 use super::{ClauseResult, Standing};
 

@@ -1,4 +1,5 @@
 use conformance_contract::renamed_cases;
+use conformance_contract::verdict::Outcome;
 
 use super::*;
 use crate::{CaseResult, Judgement, fixture};

@@ -25,6 +25,7 @@ mod ai_requirements;
 mod annotations;
 mod archive;
 mod areas;
+mod change_kind;
 mod compact;
 mod compare;
 mod compare_figures;
@@ -67,12 +68,11 @@ pub use accept::{AcceptedDeviation, AcceptedDeviations};
 pub use ai_conformance::{write_ai_conformance, write_operator_conformance};
 pub use annotations::annotations;
 pub use archive::{LeftOut, Packed, pack, unpack};
+pub use change_kind::ChangeKind;
 pub use compact::{
     COMPACT, CompactError, CompactReport, CompactRun, CompactTarget, Stated, read_compact, write_compact,
 };
-pub use compare::{
-    ChangeKind, ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, compare,
-};
+pub use compare::{ChangedClause, ChangedDuration, ChangedFact, ChangedFeature, Comparison, compare};
 pub use compare_figures::ChangedFigure;
 pub use conformance_contract::verdict::{Outcome, Verdict};
 pub use conformance_contract::violation::{Proof, Violation};
