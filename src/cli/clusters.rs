@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::args::{ClusterVerb, CreateArgs};
 use super::output::{self, Console};
 use super::request::{OperatorSource, ProgramRequest};
-use super::{Failure, cluster_spec, node_shapes, operator, programs, select, this_program};
+use super::{Failure, cluster_spec, node_shapes, operator, programs, target_selection, this_program};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -173,7 +173,7 @@ async fn spec(args: &CreateArgs, given: &ProgramRequest, console: &Console) -> R
             "--component {name}=chart:REF: local schedulers are processes; omit it"
         )));
     }
-    let mut targets = select::targets_on(args.kubernetes, &args.backend, None)?;
+    let mut targets = target_selection::targets_on(args.kubernetes, &args.backend, None)?;
     let source = OperatorSource::of(args.operator.as_deref());
     let opened = operator::opened(&source, args.declaration.as_deref()).await?;
     if let Some(opened) = &opened {

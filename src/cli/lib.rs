@@ -50,6 +50,7 @@ mod run;
 mod select;
 mod shell;
 mod soak;
+mod target_selection;
 mod test_table;
 #[cfg(test)]
 mod testing;

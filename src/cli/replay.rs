@@ -11,7 +11,7 @@ use conformance_report::{CaseResult, Exit, exit_code};
 use conformance_run::{near_limit, suites, verdict, workload};
 
 use super::args::ReplayArgs;
-use super::{Failure, output, select, unknown};
+use super::{Failure, output, target_selection, unknown};
 
 pub(crate) fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
     let usage = |reason: String| Failure::Usage(format!("{}: {reason}", args.history.display()));
@@ -86,7 +86,8 @@ fn header(args: &ReplayArgs) -> Result<Option<Header>, Failure> {
         .into_iter()
         .map(|pcs| (pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned(), pcs))
         .collect();
-    let target = select::targets_declaring(&args.backend, args.scope.as_deref(), &args.features)?[0];
+    let target =
+        target_selection::targets_declaring(&args.backend, args.scope.as_deref(), &args.features)?[0];
     Ok(Some(Header::new(case, target, namespace, submitted)))
 }
 

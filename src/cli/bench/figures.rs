@@ -16,7 +16,7 @@ use super::timed::{measure_starts, print, start_with_nodes, stop, timed};
 use crate::args::BenchArgs;
 use crate::output::{self, Console};
 use crate::request::ProgramRequest;
-use crate::{Failure, cluster_spec, programs, run_id, select};
+use crate::{Failure, cluster_spec, programs, run_id, target_selection};
 
 const SMALL_GANGS: usize = 5;
 const GANGS: usize = 100;
@@ -24,7 +24,7 @@ const PODS_PER_GANG: usize = 10;
 
 pub(super) async fn figures(kubernetes: Kubernetes, args: &BenchArgs) -> Result<(), Failure> {
     let console = Console::default();
-    let targets = select::targets_on(kubernetes, &args.backend, None)?;
+    let targets = target_selection::targets_on(kubernetes, &args.backend, None)?;
     let running: BTreeSet<Scheduler> = targets.iter().map(|target| target.scheduler()).collect();
     let given = ProgramRequest::of(&args.programs)?;
     let spec = cluster_spec(kubernetes, &given, &running, &console).await?;

@@ -32,7 +32,7 @@ use crate::args::{
     TrainJobsArgs, WorkloadArgs,
 };
 use crate::options::{ProviderName, RunOptions, Versions};
-use crate::{Failure, config, select};
+use crate::{Failure, config, target_selection};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
@@ -166,7 +166,9 @@ impl Request {
         let backend = options.target.backend.unwrap_or_else(|| "default-scheduler".into());
         let scope = match &cases {
             // The annotation of a manifest has no effect on other backends.
-            Cases::OwnWorkload { case, .. } if select::has_scopes(&backend) => workload::scope(case),
+            Cases::OwnWorkload { case, .. } if target_selection::has_scopes(&backend) => {
+                workload::scope(case)
+            }
             Cases::OwnWorkload { .. }
             | Cases::Suite(_)
             | Cases::Load(_)
@@ -177,7 +179,8 @@ impl Request {
         let scope = scope.or(options.target.scope);
         let operator = OperatorRequest::of(options.operator)?;
         let upgraded = operator.replaced_kubernetes().and_then(Kubernetes::successor);
-        let default = || Versions::from(upgraded.unwrap_or_else(|| select::version_for(scope.as_deref())));
+        let default =
+            || Versions::from(upgraded.unwrap_or_else(|| target_selection::version_for(scope.as_deref())));
         let versions = options.target.kubernetes.unwrap_or_else(default).all();
         let execution = Execution::of(&options.execution)?;
         let selection = Selection {

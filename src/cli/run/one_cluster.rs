@@ -29,7 +29,8 @@ use crate::output::{self, Console};
 use crate::report_files::{command, store, unwritten, write_unless_interrupted};
 use crate::request::{Cases, Request, UpgradeFrom};
 use crate::{
-    Failure, accept, baseline, cluster_spec, generated, measured, operator, provider, run_id, select, trainer,
+    Failure, accept, baseline, cluster_spec, generated, measured, operator, provider, run_id, select,
+    target_selection, trainer,
 };
 
 /// A run of fewer cases needs less memory than was measured.
@@ -115,9 +116,10 @@ impl Run<'_> {
         }
         baseline::check(request, &plan.targets)?;
         let is_existing = request.cluster.provider == ProviderName::Existing;
-        select::external_needs_existing(&plan.targets, is_existing)?;
+        target_selection::external_needs_existing(&plan.targets, is_existing)?;
         if is_existing || request.cluster.name.is_some() {
-            plan.targets = select::without_kueue(std::mem::take(&mut plan.targets), KUEUE_IS_LOCAL)?;
+            plan.targets =
+                target_selection::without_kueue(std::mem::take(&mut plan.targets), KUEUE_IS_LOCAL)?;
         }
         let begin = Instant::now();
         let built = build(kubernetes, request, operators, &plan.targets, console).await?;

@@ -5,7 +5,7 @@ use conformance_run::run_plan::RunPlan;
 use conformance_run::workload;
 
 use crate::request::{Cases, Request};
-use crate::{Failure, generated, load, select};
+use crate::{Failure, generated, load, select, target_selection};
 
 const NOT_OBSERVED: &str =
     "`observe` asks about schedulers, and Kueue only admits gangs: pass another backend";
@@ -19,8 +19,8 @@ pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan,
     let kubernetes = operator.replaced_kubernetes().unwrap_or(kubernetes);
     let scope = subject.scope.as_deref();
     let targets = || {
-        let targets = select::targets_declaring(&subject.backend, scope, &subject.features)?;
-        select::on(kubernetes, targets, scope)
+        let targets = target_selection::targets_declaring(&subject.backend, scope, &subject.features)?;
+        target_selection::on(kubernetes, targets, scope)
     };
     match &subject.cases {
         Cases::Suite(_) => {
@@ -31,10 +31,11 @@ pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan,
             }
         }
         Cases::Observations => {
-            let targets = select::targets_of(Workload::PlainPods, "backend of plain pods", &subject.backend)?;
-            let targets = select::without_kueue(targets, NOT_OBSERVED)?;
+            let targets =
+                target_selection::targets_of(Workload::PlainPods, "backend of plain pods", &subject.backend)?;
+            let targets = target_selection::without_kueue(targets, NOT_OBSERVED)?;
             Ok(RunPlan {
-                targets: select::on(kubernetes, targets, None)?,
+                targets: target_selection::on(kubernetes, targets, None)?,
                 chosen: Vec::new(),
                 left_out: Vec::new(),
                 skipped: Vec::new(),

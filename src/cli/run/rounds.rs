@@ -10,7 +10,7 @@ use super::Run;
 use super::plan::plan;
 use crate::output::Console;
 use crate::report_files::{command, write_unless_interrupted};
-use crate::{Failure, select};
+use crate::{Failure, target_selection};
 
 struct Round {
     title: String,
@@ -42,7 +42,7 @@ impl Run<'_> {
     /// Runs targets whose gangs the Job controller creates on one control plane, and the others on another.
     pub(super) async fn train_jobs(&self, kubernetes: Kubernetes) -> Result<Report, Failure> {
         let plan = plan(kubernetes, self.request)?;
-        let (by_job, others) = select::by_control_plane(plan.targets.clone());
+        let (by_job, others) = target_selection::by_control_plane(plan.targets.clone());
         let round = |title: &str, folder: &str, targets: Vec<Target>| Round {
             title: title.into(),
             folder: folder.into(),
