@@ -10,6 +10,7 @@ mod kube_tree;
 pub mod kueue;
 mod name;
 pub mod volcano;
+mod volcano_pod_group;
 mod without_gangs;
 
 use std::time::Duration;
