@@ -20,9 +20,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use super::args::{ClusterVerb, CreateArgs};
+use super::built_programs::{cluster_spec, programs, this_program};
 use super::output::{self, Console};
 use super::request::{OperatorSource, ProgramRequest};
-use super::{Failure, cluster_spec, node_shapes, operator, programs, target_selection, this_program};
+use super::{Failure, node_shapes, operator, target_selection};
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -5,7 +5,8 @@ use conformance_programs::own_program::SUITE;
 use conformance_report::Exit;
 
 use super::args::ImageArgs;
-use super::{Failure, output, this_program};
+use super::built_programs::this_program;
+use super::{Failure, output};
 
 /// Needs a container engine, and a program that can be linked statically.
 pub(crate) async fn image(args: &ImageArgs) -> Result<Exit, Failure> {

@@ -24,11 +24,12 @@ use futures::{StreamExt, stream};
 use sha2::{Digest, Sha256};
 
 use super::args::MutantsArgs;
+use super::built_programs::programs;
 use super::options::ProviderName;
 use super::output::{self, Console};
 use super::provider::{self, KindOptions};
 use super::request::ProgramRequest;
-use super::{Failure, given, programs, run, run_id, unknown};
+use super::{Failure, given, run, run_id, unknown};
 
 const RESULT_FILE: &str = "outcome.json";
 

@@ -17,9 +17,10 @@ use conformance_programs::components::{Purpose, Toolbox, reject_unknown_override
 use conformance_report::{Implementation, ImplementationFile};
 use conformance_run::environment::Origin;
 
+use super::built_programs::{self, overrides, this_program};
 use super::options::ProviderName;
 use super::request::{OperatorRequest, ProgramRequest, Request};
-use super::{Failure, clusters, output, overrides, this_program, unknown};
+use super::{Failure, clusters, output, unknown};
 
 /// `init` is the program for the init containers of an operator that is installed from its chart.
 pub(crate) async fn origin(
@@ -52,7 +53,7 @@ pub(crate) async fn origin(
             let toolbox = Toolbox::prepare_only(std::iter::empty(), &Default::default(), console).await?;
             Programs::within(toolbox, &this_program()?)
         }
-        _ => super::programs(programs, spec, console).await?,
+        _ => built_programs::programs(programs, spec, console).await?,
     };
     Ok((origin, programs))
 }

@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use super::timed::{measure_starts, print, start_with_nodes, stop, timed};
 use crate::args::BenchArgs;
+use crate::built_programs::{cluster_spec, programs};
 use crate::output::{self, Console};
 use crate::request::ProgramRequest;
-use crate::{Failure, cluster_spec, programs, run_id, target_selection};
+use crate::{Failure, run_id, target_selection};
 
 const SMALL_GANGS: usize = 5;
 const GANGS: usize = 100;

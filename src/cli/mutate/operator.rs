@@ -25,9 +25,10 @@ use parking_lot::Mutex;
 
 use super::BuiltOperator;
 use crate::args::MutateSuiteArgs;
+use crate::built_programs::{cluster_spec, programs};
 use crate::output::{self, Console};
 use crate::request::ProgramRequest;
-use crate::{Failure, cluster_spec, programs, run, run_id};
+use crate::{Failure, run, run_id};
 
 /// The variable's value differs for each recording, so that the operator restarts.
 const RECORDING_VARIABLE: &str = "GROVE_MUTATION_RECORDING";

@@ -24,13 +24,14 @@ use conformance_run::runner::{self, Observer};
 use conformance_run::workload;
 
 use super::{Run, held, reproduce};
+use crate::built_programs::cluster_spec;
 use crate::options::ProviderName;
 use crate::output::{self, Console};
 use crate::report_files::{command, store, unwritten, write_unless_interrupted};
 use crate::request::{Cases, Request, UpgradeFrom};
 use crate::{
-    Failure, accept, baseline, cluster_spec, generated, measured, operator, provider, run_id, select,
-    target_selection, trainer,
+    Failure, accept, baseline, generated, measured, operator, provider, run_id, select, target_selection,
+    trainer,
 };
 
 /// A run of fewer cases needs less memory than was measured.
