@@ -9,6 +9,7 @@ pub(crate) mod events;
 pub(crate) mod failures;
 pub(crate) mod fault_injection;
 pub(crate) mod flow;
+mod gang_triggers;
 pub(crate) mod init_access;
 pub(crate) mod metrics;
 pub(crate) mod namespace_termination;

@@ -1,11 +1,13 @@
 use futures::FutureExt;
 use futures::StreamExt;
+use kube::api::DynamicObject;
 use kube::runtime::watcher::Event;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::backend::TopologyState;
 use crate::backend::fake_backend::FakeBackend;
+use crate::cache::observed_pod::Pod;
 use crate::context::queues::Inbox;
 use crate::context::test_api::World;
 
