@@ -1,14 +1,17 @@
 //! Reads the manifest of a user's workload: PodCliqueSets and the *companions* that they need.
 
+mod companion;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
 use conformance_history::{list, text};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+pub(crate) use self::companion::Companion;
 use crate::exported::as_before_creation;
-use crate::kinds::{self, KUSTOMIZE, Kind, ROLE_BINDING, SET, SET_VERSION, VOLCANO_GROUP};
+use crate::kinds::{self, KUSTOMIZE, Kind, ROLE_BINDING, SET, SET_VERSION};
 use crate::types::{self, WrongType};
 
 #[derive(Debug, thiserror::Error)]
@@ -93,85 +96,6 @@ pub enum DocumentError {
         "Grove creates {object} for PodCliqueSet {set}, so the manifest may have no other one: rename one of them, or remove the document if Grove created it"
     )]
     NameOfGrove { set: String, object: String },
-}
-
-/// Created before the PodCliqueSets, and deleted after them.
-#[derive(Debug)]
-pub(crate) struct Companion {
-    kind: &'static Kind,
-    document: usize,
-    object: Value,
-}
-
-impl Companion {
-    pub(crate) fn title(&self) -> String {
-        format!("{} {}", self.kind.name, self.name())
-    }
-
-    fn name(&self) -> &str {
-        text(&self.object["metadata"]["name"])
-    }
-
-    pub(crate) fn document(&self) -> usize {
-        self.document
-    }
-
-    pub(crate) fn is(&self, kind: &str, name: &str) -> bool {
-        self.kind.name == kind && self.name() == name
-    }
-
-    pub(crate) fn is_headless(&self) -> bool {
-        self.object["spec"]["clusterIP"] == "None"
-    }
-
-    pub(crate) fn is_cluster_scoped(&self) -> bool {
-        !self.kind.is_namespaced
-    }
-
-    /// Whether the object can conflict with objects of other cases.
-    fn is_exclusive(&self) -> bool {
-        let spec = &self.object["spec"];
-        let has_address = spec["clusterIP"].as_str().is_some_and(|address| !["", "None"].contains(&address));
-        let has_port = list(&spec["ports"]).iter().any(|port| port["nodePort"].is_number());
-        self.is_cluster_scoped() || (self.kind.name == "Service" && (has_address || has_port))
-    }
-
-    pub(crate) fn in_namespace(&self, namespace: &str, run: &str) -> Value {
-        let mut object = self.object.clone();
-        if self.kind.name == ROLE_BINDING {
-            bind_in_namespace(&mut object, namespace);
-        }
-        if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
-            metadata.remove("namespace");
-        }
-        if self.kind.is_namespaced {
-            object["metadata"]["namespace"] = namespace.into();
-        } else {
-            // The label identifies leftovers of a killed run.
-            object["metadata"]["labels"][names::RUN] = run.into();
-        }
-        if let Some(claim) = object.pointer_mut("/spec/claimRef").and_then(Value::as_object_mut) {
-            claim.retain(|field, _| ["apiVersion", "kind", "name"].contains(&field.as_str()));
-            claim.insert("namespace".into(), namespace.into());
-        }
-        if self.kind.group == VOLCANO_GROUP {
-            // Volcano uses only Open queues. Its controller, which would open them, does not run here.
-            object["status"] = json!({"state": "Open"});
-        }
-        object
-    }
-}
-
-/// Subjects in the namespace of a RoleBinding are in the new namespace too.
-fn bind_in_namespace(binding: &mut Value, namespace: &str) {
-    let own = binding["metadata"]["namespace"].as_str().map(str::to_owned);
-    for subject in binding.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
-        if let Some(of_subject) = subject.get_mut("namespace")
-            && own.as_deref().is_none_or(|own| *of_subject == *own)
-        {
-            *of_subject = namespace.into();
-        }
-    }
 }
 
 #[derive(Debug, Default)]

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 const SET: &str = "apiVersion: grove.io/v1alpha1\nkind: PodCliqueSet\nmetadata: {name: w, namespace: team}\n";
@@ -257,40 +259,6 @@ fn a_service_with_a_fixed_address_or_port_is_exclusive(#[case] spec: &str, #[cas
     let found = manifest(&[&service]).unwrap();
     assert_eq!(found.is_exclusive(), expected);
     assert!(found.cluster_scoped().is_empty());
-}
-
-#[test]
-fn a_companion_is_created_in_the_namespace_of_the_case() {
-    let found = manifest(&[
-        "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: team, uid: '1', resourceVersion: '2', labels: {a: b}}\n",
-        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\nspec: {claimRef: {namespace: team, name: c, uid: '3'}}\n",
-        "apiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\nmetadata: {name: q}\nstatus: {state: Closed}\n",
-    ])
-    .unwrap();
-    let of = |title: &str| {
-        let companion = found.companions.iter().find(|companion| companion.title() == title).unwrap();
-        companion.in_namespace("case-1", "run-1")
-    };
-    let metadata = json!({"name": "s", "namespace": "case-1", "labels": {"a": "b"}});
-    assert_eq!(of("Secret s"), json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata}));
-    let volume = of("PersistentVolume v");
-    assert_eq!(volume["spec"]["claimRef"], json!({"namespace": "case-1", "name": "c"}));
-    assert_eq!(volume["metadata"], json!({"name": "v", "labels": {(names::RUN): "run-1"}}));
-    assert_eq!(of("Queue q")["status"], json!({"state": "Open"}));
-}
-
-#[rstest::rstest]
-#[case::in_its_namespace("team", "case-1")]
-#[case::in_another_namespace("monitoring", "monitoring")]
-fn a_role_binding_binds_accounts_of_its_namespace(#[case] of_subject: &str, #[case] expected: &str) {
-    let binding = format!(
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: b, namespace: team}}\nroleRef: \
-         {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}}\nsubjects: [{{kind: ServiceAccount, name: a, \
-         namespace: {of_subject}}}]\n"
-    );
-    let found = manifest(&[&binding]).unwrap().companions[0].in_namespace("case-1", "run-1");
-    assert_eq!(found["subjects"][0]["namespace"], expected);
-    assert_eq!(found["metadata"]["namespace"], "case-1");
 }
 
 #[test]
