@@ -18,7 +18,7 @@ use conformance_facts::invariant::Invariant;
 use conformance_history::History;
 
 use self::course::Course;
-use super::{Broken, Finding, Ruling, pods};
+use super::{Broken, Finding, Ruling, pod_indexes};
 
 type Check = fn(&Course<'_>) -> Ruling;
 
@@ -32,7 +32,7 @@ const ALL: [(Invariant, &str, Check); 18] = [
     (Invariant::HasVariables, "GANG-29", discovery::has_variables),
     (Invariant::HasItsClaims, "GANG-30", claims::are_added),
     (Invariant::NamesItsGang, "GANG-05", release::names_its_gang),
-    (Invariant::UniqueIndexes, "GANG-18", |course| pods::indexes_are_unique(course.history)),
+    (Invariant::UniqueIndexes, "GANG-18", |course| pod_indexes::are_unique(course.history)),
     (Invariant::StaysInitialized, "GANG-19", release::stays_initialized),
     (Invariant::ReleasedInOrder, "GANG-07", release::in_order),
     (Invariant::BaseFirst, "AON-06", base_first::is_kept),

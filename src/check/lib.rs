@@ -3,8 +3,8 @@
 //! A check depends on no cluster, no clock and no other check. `conformance_facts` has the predicates that
 //! waits also use. A check turns their results into violations:
 //!
-//! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`services`], [`order`],
-//!   [`topology_resources`], [`topology_condition`]
+//! - creation: [`gangs`], [`gang_resources`], [`gang_groups`], [`pods`], [`pod_indexes`], [`services`],
+//!   [`order`], [`topology_resources`], [`topology_condition`]
 //! - admission: [`admission`], [`backends`], [`another_backend`], [`configuration`], [`fail_closed`]
 //! - scheduling: [`binding`], [`placement`], [`preemption`], [`wake_up`], [`refusals`], [`excess_pods`],
 //!   [`coexistence`]
@@ -38,6 +38,7 @@ pub mod lifecycle;
 pub mod migration;
 pub mod order;
 pub mod placement;
+pub mod pod_indexes;
 pub mod pods;
 pub mod preemption;
 pub mod refusals;

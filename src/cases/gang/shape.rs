@@ -2,7 +2,7 @@
 //! 2 x [decode, prefill], draft) and a scaled PodGang (a second draft). The cliques' order in the template,
 //! in the scaling group and in the alphabet all differ.
 
-use conformance_check::{gangs, invariants, order, pods, services};
+use conformance_check::{gangs, invariants, order, pod_indexes, pods, services};
 
 use crate::prelude::*;
 
@@ -63,7 +63,7 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(SharedMark::Converged).map(drop)
         }),
         checked(GANG_18, &|_| {
-            pods::indexes_are_unique(history)?;
+            pod_indexes::are_unique(history)?;
             history.reached(SharedMark::Converged).map(drop)
         }),
         checked(GANG_19, &|all| {
