@@ -12,8 +12,8 @@
 //! - `draw_contention`: adds a PodCliqueSet of higher priority that needs every GPU. `contention` submits it,
 //!   and checks that the workload is evicted and returns.
 //! - `expected_state`: the effect of operations, and whether they are valid.
-//! - `drive`, `operate`, `checks`, `surroundings_checks`: the driver and the checks. `shrink`: smaller
-//!   variants of a workload that fails.
+//! - `drive`, `operate`, `checks`, `surroundings_checks`: the driver and the checks. `shrink`, `shrink_pcs`:
+//!   smaller variants of a workload that fails.
 //! - [`near_limit`]: pairs of a manifest and nodes with room for all of its pods, or for all but one. They
 //!   test the suite's own check whether a workload fits its nodes, not an operator.
 
@@ -30,6 +30,7 @@ pub mod near_limit;
 mod nodes;
 mod operate;
 mod shrink;
+mod shrink_pcs;
 mod surroundings;
 mod surroundings_checks;
 pub mod workload;
