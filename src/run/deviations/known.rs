@@ -1,4 +1,7 @@
-//! The table of known deviations. Entries that several cases or targets share are functions below the table.
+//! The table of known deviations. Entries that several cases or targets share are functions below the table,
+//! or in the file of their scheduler.
+
+mod koordinator;
 
 use conformance_check::binding::{
     BOUND_IN_PART, NOT_BOUND_WHOLE, PODS_UNBOUND, WRONG_NUMBER_OF_BOUND_PODS, WRONG_NUMBER_OF_WHOLE_GANGS,
@@ -99,10 +102,10 @@ pub const DEVIATIONS: &[Deviation] = &[
                  busy machine, none on an idle one). Otherwise the pending gang stays pending, even if it \
                  fits",
     },
-    koordinator_remembers_name("del/same-name-again"),
-    koordinator_remembers_name("del/same-name-api-faults"),
-    koordinator_drops_tombstones("AON-02", IN_PART),
-    koordinator_drops_tombstones("DEL-08", NOT_WHOLE),
+    koordinator::remembers_name("del/same-name-again"),
+    koordinator::remembers_name("del/same-name-api-faults"),
+    koordinator::drops_tombstones("AON-02", IN_PART),
+    koordinator::drops_tombstones("DEL-08", NOT_WHOLE),
     Deviation {
         target: Target::KOORDINATOR,
         clause: "GANG-26",
@@ -113,16 +116,16 @@ pub const DEVIATIONS: &[Deviation] = &[
         reason: "koord-scheduler 1.8 adds an existing pod to a PodGroup that was deleted and recreated only \
                  when the pod changes: sometimes it receives that change before it receives the PodGroup",
     },
-    koordinator_loses_retried_gang("AON-03", "aon/one-pod-short", NOT_WHOLE),
-    koordinator_loses_retried_gang("AON-07", "aon/scaled-gang-short", TOO_FEW),
-    koordinator_loses_retried_gang("AON-18", "aon/binding-refused", NOT_WHOLE),
-    koordinator_loses_retried_gang("WAKE-01", "wake/koordinator", TOO_LATE),
-    koordinator_loses_retried_gang("WAKE-02", "wake/koordinator", TOO_LATE),
-    koordinator_loses_retried_gang("WAKE-03", "wake/koordinator", TOO_LATE),
-    koordinator_loses_retried_gang("WAKE-04", "wake/koordinator", TOO_LATE),
-    koordinator_loses_retried_gang("WAKE-05", "wake/koordinator", TOO_LATE),
-    koordinator_loses_retried_gang("WAKE-09", "wake/koordinator", TOO_LATE),
-    koordinator_loses_retried_gang("WAKE-14", "wake/koordinator", TOO_LATE),
+    koordinator::loses_retried_gang("AON-03", "aon/one-pod-short", NOT_WHOLE),
+    koordinator::loses_retried_gang("AON-07", "aon/scaled-gang-short", TOO_FEW),
+    koordinator::loses_retried_gang("AON-18", "aon/binding-refused", NOT_WHOLE),
+    koordinator::loses_retried_gang("WAKE-01", "wake/koordinator", TOO_LATE),
+    koordinator::loses_retried_gang("WAKE-02", "wake/koordinator", TOO_LATE),
+    koordinator::loses_retried_gang("WAKE-03", "wake/koordinator", TOO_LATE),
+    koordinator::loses_retried_gang("WAKE-04", "wake/koordinator", TOO_LATE),
+    koordinator::loses_retried_gang("WAKE-05", "wake/koordinator", TOO_LATE),
+    koordinator::loses_retried_gang("WAKE-09", "wake/koordinator", TOO_LATE),
+    koordinator::loses_retried_gang("WAKE-14", "wake/koordinator", TOO_LATE),
     Deviation {
         target: Target::KOORDINATOR,
         clause: "AUTO-14",
@@ -156,8 +159,8 @@ pub const DEVIATIONS: &[Deviation] = &[
                  policy once-satisfied), even after all of its pods have been deleted: their replacements \
                  are bound one by one",
     },
-    koordinator_starves_small_gang("AON-10", "aon/room-for-one"),
-    koordinator_starves_small_gang("AON-10", "aon/pending-blocks-nobody"),
+    koordinator::starves_small_gang("AON-10", "aon/room-for-one"),
+    koordinator::starves_small_gang("AON-10", "aon/pending-blocks-nobody"),
     Deviation {
         target: Target::TRAINJOB_VOLCANO,
         clause: "TRN-13",
@@ -300,70 +303,6 @@ const fn kube_binds_away_from_device(target: Target) -> Deviation {
         reason: "kube-scheduler 1.36 places the second pod of a PodGroup without regard to the devices that a claim of \
                  its first pod is about to get (kubernetes/kubernetes#140087, fixed in 1.37.0): it also considers nodes \
                  without the device",
-    }
-}
-
-/// Koordinator retries a gang through one representative pod in its queue. That pod can be bound or dropped
-/// while other pods of the gang still wait.
-const fn koordinator_loses_retried_gang(
-    clause: &'static str,
-    case: &'static str,
-    shows: &'static [Code],
-) -> Deviation {
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause,
-        case,
-        shows,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: "koord-scheduler 1.8 sometimes loses a gang that it retries, or one pod of it (its log: \
-                 \"already present in unschedulable queue\", \"representative pod ... already exists\"): new \
-                 capacity does not trigger a retry, only the flush of unschedulable pods does",
-    }
-}
-
-/// Applies to cases that check only whether the second, smaller gang is bound whole.
-const fn koordinator_remembers_name(case: &'static str) -> Deviation {
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause: "DEL-08",
-        case,
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: RACE,
-        reason: "koord-scheduler 1.8 remembers satisfied gangs by name: a gang of the same name that is created right \
-                 after the deletion may be treated as satisfied, so its pods are bound one by one, and a pod that was \
-                 rejected before is not retried",
-    }
-}
-
-/// See `onPodDelete` and `onPodGroupDelete` of koord-scheduler 1.8.0.
-const fn koordinator_drops_tombstones(clause: &'static str, shows: &'static [Code]) -> Deviation {
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause,
-        case: "del/same-name-watches-broken",
-        shows,
-        version: "v1.8.0",
-        occurs: Occurs::ByPace,
-        reason: "koord-scheduler 1.8 ignores deletions that it learns from a list after a broken watch \
-                 (koordinator-sh/koordinator#2911): its gang cache keeps pods and gangs that no longer exist, so \
-                 a gang of the same name counts as satisfied",
-    }
-}
-
-const fn koordinator_starves_small_gang(clause: &'static str, case: &'static str) -> Deviation {
-    Deviation {
-        target: Target::KOORDINATOR,
-        clause,
-        case,
-        shows: NOT_WHOLE,
-        version: "v1.8.0",
-        occurs: Occurs::ByPace,
-        reason: "koord-scheduler 1.8 repeatedly tries a gang that does not fit, and each time reserves the \
-                 free capacity for the pods that would fit; a smaller gang that is created later does not \
-                 get that capacity, possibly indefinitely",
     }
 }
 
