@@ -122,7 +122,7 @@ impl GivenParts {
         this_program().map(OwnProgram::controller_within)
     }
 
-    fn with(self, toolbox: Toolbox, controller: OwnProgram) -> Result<Programs, Failure> {
+    pub(crate) fn with(self, toolbox: Toolbox, controller: OwnProgram) -> Result<Programs, Failure> {
         let within = Programs::within(toolbox, &this_program()?);
         Ok(Programs {
             controller,
