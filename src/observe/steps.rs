@@ -1,6 +1,7 @@
 //! What drivers do with gangs of plain pods. They act and wait; a timeout is no failure.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use conformance_contract::names;
 use conformance_driver::context::{Awaited, Stop, TestContext};
@@ -190,6 +191,12 @@ pub(crate) async fn priority_class(test: &TestContext) -> Result<String, Stop> {
     .await?;
     test.delete("Pod", "probe").await?;
     Ok(class)
+}
+
+/// Waits until a new object has a later creation time than the existing ones. Creation times have a
+/// resolution of one second. Volcano and KAI order gangs of the same age by name, and KAI pods by UID.
+pub(crate) async fn next_second(test: &TestContext) -> Result<(), Stop> {
+    test.watch_for(Duration::from_secs(1)).await
 }
 
 /// Sets the mark after which durations are measured.
