@@ -28,6 +28,7 @@ async fn observe_place(test: &mut TestContext) -> Result<(), Stop> {
     steps::create_pods(test, &GANG, 0..LOST).await?;
     steps::create_pod(test, &GANG, LOST, steps::kept).await?;
     steps::until_bound(test, &GANG, 2).await?;
+    steps::next_second(test).await?;
     steps::submit_waiting(test, &FILLER, 1).await?;
     test.delete("Pod", &steps::pod_name(test, &GANG, LOST)).await?;
     steps::create_pods(test, &GANG, REPLACEMENT..REPLACEMENT + 1).await?;
