@@ -8,9 +8,6 @@ use crate::causes::{self, GANG, SIBLING, WITHOUT_QUEUES, WITHOUT_SIBLINGS};
 use crate::prelude::*;
 use crate::topology::{self, WITHOUT_LEVELS};
 
-/// Another level than that of the other questions, in which no node has the label.
-const LEVEL: &str = "example.com/added-level";
-
 pub(crate) static OBSERVATIONS: [Observation; 4] = [
     // 3 nodes x 8 GPUs; 2 pods x 8 GPUs of a gang with minimum 3. Then the third pod is created.
     observation(
@@ -68,11 +65,13 @@ pub(crate) static OBSERVATIONS: [Observation; 4] = [
         &[nodes(3).gpus(8)],
         |test| {
             Box::pin(async move {
-                topology::create_resource(test, &GANG, LEVEL).await?;
+                // A level of its own: no node of another scheduler's question has its label.
+                let level = format!("example.com/{}", test.namespace);
+                topology::create_resource(test, &GANG, &level).await?;
                 steps::create_pods(test, &GANG, 0..GANG.minimum).await?;
                 begin(test).await?;
                 for node in &test.nodes {
-                    let label = json!({"metadata": {"labels": {LEVEL: test.namespace}}});
+                    let label = json!({"metadata": {"labels": {(level.as_str()): test.namespace}}});
                     test.patch("Node", &node.name, label).await?;
                 }
                 steps::observe_bound(test, &GANG, 0..GANG.minimum).await
