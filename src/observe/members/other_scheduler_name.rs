@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 pub(crate) const OBSERVATION: Observation =
     question!("Does a pod that names another scheduler count towards the minimum of its gang?")
-        .answers(&["count", "do-not-count"])
+        .answers(&["count", "count-and-bound", "do-not-count"])
         .nodes(&[nodes(3).gpus(8)]);
 
 const GANG: PlainGang = PlainGang::new("mixed", 3);
@@ -19,5 +19,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    reports::by_binding(history, &GANG, 0..OTHER, ["count", "do-not-count"])
+    let is_bound = seen::is_bound(&seen::observed(history)?, &GANG, OTHER);
+    let counts = if is_bound { "count-and-bound" } else { "count" };
+    reports::by_binding(history, &GANG, 0..OTHER, [counts, "do-not-count"])
 }
