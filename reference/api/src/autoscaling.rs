@@ -14,7 +14,6 @@ pub struct AutoScalingConfig {
     /// Lower limit of replicas; defaults to the target's replicas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_replicas: Option<i32>,
-    /// Upper limit of replicas.
     pub max_replicas: i32,
     /// `autoscaling/v2` metrics, kept as JSON because their quantities may be integers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -9,7 +9,6 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Desired state of a ClusterTopologyBinding.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[kube(
@@ -77,12 +76,10 @@ pub struct SchedulerTopologyBinding {
     pub topology_reference: String,
 }
 
-/// Observed state of a ClusterTopologyBinding.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterTopologyBindingStatus {
-    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// The only type is `SchedulerTopologyDrift`.
@@ -98,7 +95,6 @@ pub struct ClusterTopologyBindingStatus {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SchedulerTopologyStatus {
-    /// The scheduler.
     pub scheduler_name: String,
     /// Name of its topology resource.
     pub topology_reference: String,

@@ -1,5 +1,4 @@
-//! PodClique: pods that share one spec. A standalone clique is owned by its PodCliqueSet, a grouped one by a
-//! PodCliqueScalingGroup.
+//! PodClique: pods that share one spec. Its owner is its PodCliqueSet, or the PodCliqueScalingGroup it is in.
 
 #![allow(clippy::duplicated_attributes, reason = "printer columns share their type")]
 
@@ -56,9 +55,7 @@ pub struct PodCliqueSpec {
     /// Role of the pods, unique within a PodCliqueSet. Optional, because upstream's webhook sets an empty one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_name: Option<String>,
-    /// Spec of each pod.
     pub pod_spec: PodSpecJson,
-    /// Number of pods.
     pub replicas: i32,
     /// Minimum number of pods, scheduled as a gang. With fewer pods the gang is breached. Defaults to `replicas`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,17 +63,14 @@ pub struct PodCliqueSpec {
     /// Cliques that must be ready before this one starts (start order `Explicit`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub starts_after: Vec<String>,
-    /// Autoscaling of the clique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_scaling_config: Option<AutoScalingConfig>,
 }
 
-/// Observed state of a PodClique.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueStatus {
-    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Errors of the latest reconciliation.
@@ -85,7 +79,6 @@ pub struct PodCliqueStatus {
     /// Pods that have not terminated.
     #[serde(default)]
     pub replicas: i32,
-    /// Ready pods.
     #[serde(default)]
     pub ready_replicas: i32,
     /// Pods that have the current template.
@@ -114,12 +107,10 @@ pub struct PodCliqueStatus {
     pub update_progress: Option<PodCliqueUpdateProgress>,
 }
 
-/// Progress of an update of a PodClique.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueUpdateProgress {
-    /// When the update started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_started_at: Option<Time>,
     /// When the update ended; absent while it runs.

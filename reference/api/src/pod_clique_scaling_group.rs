@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use super::pod_clique_set_status::LastError;
 
-/// Desired state of a PodCliqueScalingGroup.
 #[derive(CustomResource, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[kube(
@@ -55,7 +54,6 @@ use super::pod_clique_set_status::LastError;
 )]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueScalingGroupSpec {
-    /// Number of copies of the group.
     #[serde(default = "one")]
     pub replicas: i32,
     /// How many of the copies are part of the base PodGang; absent means 1.
@@ -76,7 +74,6 @@ fn one() -> i32 {
     1
 }
 
-/// Observed state of a PodCliqueScalingGroup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -96,7 +93,6 @@ pub struct PodCliqueScalingGroupStatus {
     /// Label selector for the scale subresource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
-    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// Errors of the latest reconciliation.
@@ -113,12 +109,10 @@ pub struct PodCliqueScalingGroupStatus {
     pub update_progress: Option<PodCliqueScalingGroupUpdateProgress>,
 }
 
-/// Progress of an update of a PodCliqueScalingGroup.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueScalingGroupUpdateProgress {
-    /// When the update started.
     pub update_started_at: Time,
     /// When the update ended; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +122,6 @@ pub struct PodCliqueScalingGroupUpdateProgress {
     /// PodCliques that have the current template.
     #[serde(default)]
     pub updated_pod_cliques_count: i32,
-    /// Total number of PodCliques.
     #[serde(default)]
     pub total_pod_cliques_count: i32,
     /// Ready replicas selected for replacement; not used with `OnDelete`.

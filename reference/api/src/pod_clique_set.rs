@@ -1,5 +1,4 @@
-//! PodCliqueSet, the object that a user submits: N replicas of a template of cliques, some of them grouped to
-//! scale together.
+//! PodCliqueSet, the object that a user submits: replicas of a template of cliques and scaling groups.
 //!
 //! The schema sets the defaults that it can express. The defaulting webhook sets the others, and the
 //! validating webhook checks rules across fields (`admission`).
@@ -23,7 +22,6 @@ use super::resource_sharing::{
 };
 use super::topology::TopologyConstraint;
 
-/// Desired state of a PodCliqueSet.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[kube(
@@ -75,7 +73,6 @@ pub struct PodCliqueSetSpec {
     /// How pods are replaced after a template change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_strategy: Option<PodCliqueSetUpdateStrategy>,
-    /// Template of each replica.
     pub template: PodCliqueSetTemplateSpec,
 }
 
@@ -107,7 +104,6 @@ pub(super) fn creation_rules() -> [Rule; 3] {
     })
 }
 
-/// How pods are replaced after a template change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -117,7 +113,6 @@ pub struct PodCliqueSetUpdateStrategy {
     pub type_: UpdateStrategyType,
 }
 
-/// The two update strategies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub enum UpdateStrategyType {
@@ -152,7 +147,6 @@ pub struct PodCliqueSetTemplateSpec {
     /// The cliques, by unique name; at least one.
     #[cfg_attr(feature = "schema", schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])))]
     pub cliques: Vec<PodCliqueTemplateSpec>,
-    /// Start order of the cliques.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(extend("default" = "CliqueStartupTypeAnyOrder")))]
     pub clique_startup_type: Option<CliqueStartupType>,
@@ -190,7 +184,6 @@ impl PodCliqueSetTemplateSpec {
     }
 }
 
-/// One clique of the template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -233,7 +226,6 @@ pub struct PodCliqueScalingGroupConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(extend("default" = 1)))]
     pub min_available: Option<i32>,
-    /// Autoscaling of the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale_config: Option<AutoScalingConfig>,
     /// Claims shared within the group.

@@ -5,12 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::pod_gang::PodGangPhase;
 
-/// Observed state of a PodCliqueSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetStatus {
-    /// Generation that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
     /// `TopologyLevelsUnavailable` is the only type upstream writes.
@@ -47,21 +45,16 @@ pub struct PodCliqueSetStatus {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetPodGangStatus {
-    /// Name of the PodGang.
     pub name: String,
-    /// Its phase.
     pub phase: PodGangPhase,
-    /// Its conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
 }
 
-/// Progress of an update of a PodCliqueSet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetUpdateProgress {
-    /// When the update started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_started_at: Option<Time>,
     /// When the update ended; absent while it runs.
@@ -70,13 +63,11 @@ pub struct PodCliqueSetUpdateProgress {
     /// PodCliques that have the current template.
     #[serde(default)]
     pub updated_pod_cliques_count: i32,
-    /// Total number of PodCliques.
     #[serde(default)]
     pub total_pod_cliques_count: i32,
     /// PodCliqueScalingGroups that have the current template.
     #[serde(default)]
     pub updated_pod_clique_scaling_groups_count: i32,
-    /// Total number of PodCliqueScalingGroups.
     #[serde(default)]
     pub total_pod_clique_scaling_groups_count: i32,
     /// Replicas being updated now; not used with `OnDelete`.
@@ -89,7 +80,6 @@ pub struct PodCliqueSetUpdateProgress {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodCliqueSetReplicaUpdateProgress {
-    /// Index of the replica.
     pub replica_index: i32,
     /// When its update started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,8 +96,6 @@ pub struct PodCliqueSetReplicaUpdateProgress {
 pub struct LastError {
     /// Class of the error, `ERR_…`.
     pub code: String,
-    /// Human-readable description.
     pub description: String,
-    /// When it occurred.
     pub observed_at: Time,
 }

@@ -9,7 +9,6 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Desired state of a PodGang.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[kube(
@@ -65,7 +64,6 @@ pub struct PodGroup {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodGangTopologyConstraint {
-    /// The keys to pack by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack_constraint: Option<PodGangPackConstraint>,
 }
@@ -102,9 +100,7 @@ pub struct TopologyConstraintGroupConfig {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct NamespacedName {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
 }
 
@@ -125,12 +121,10 @@ pub enum PodGangPhase {
     Succeeded,
 }
 
-/// Observed state of a PodGang.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PodGangStatus {
-    /// Phase of the gang.
     pub phase: PodGangPhase,
     /// `Initialized` is the only type upstream writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

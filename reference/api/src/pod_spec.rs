@@ -1,6 +1,5 @@
-//! A user may write a quantity as an integer (`nvidia.com/gpu: 8`), which the typed PodSpec cannot read. The
-//! pods must get exactly what the user wrote, so the spec stays JSON. The CRD still has the schema of a
-//! core/v1 PodSpec.
+//! The typed PodSpec cannot read a quantity that is an integer (`nvidia.com/gpu: 8`). The pods must get
+//! exactly what the user wrote, so the spec stays JSON. Its CRD schema is that of a core/v1 PodSpec.
 
 use std::sync::Arc;
 

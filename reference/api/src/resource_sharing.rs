@@ -36,7 +36,6 @@ pub struct ResourceSharingSpec {
     /// Namespace of a ResourceClaimTemplate object; absent means the PodCliqueSet's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Which pods share the claim.
     pub scope: ResourceSharingScope,
 }
 
@@ -50,7 +49,6 @@ pub struct PCSResourceSharingSpec {
     /// Namespace of a ResourceClaimTemplate object; absent means the PodCliqueSet's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Which pods share the claim.
     pub scope: ResourceSharingScope,
     /// Which children get the claim; absent means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,10 +60,8 @@ pub struct PCSResourceSharingSpec {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PCSResourceSharingFilter {
-    /// Clique names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub child_clique_names: Vec<String>,
-    /// Scaling group names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub child_scaling_group_names: Vec<String>,
 }
@@ -80,7 +76,6 @@ pub struct PCSGResourceSharingSpec {
     /// Namespace of a ResourceClaimTemplate object; absent means the PodCliqueSet's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// Which pods share the claim.
     pub scope: ResourceSharingScope,
     /// Which cliques of the group get the claim; absent means all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +87,6 @@ pub struct PCSGResourceSharingSpec {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PCSGResourceSharingFilter {
-    /// Clique names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub child_clique_names: Vec<String>,
 }

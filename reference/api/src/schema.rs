@@ -1,6 +1,5 @@
 //! Converts Rust types to structural schemas, which allow no `$ref`, no `null` for an `Option` and no `oneOf`
-//! for an enum. The references to named types are resolved last, because `core_schema` finds Kubernetes types
-//! by name.
+//! for an enum. References are resolved last, because `core_schema` finds Kubernetes types by name.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use kube::core::{Rule, object::HasSpec, object::HasStatus};

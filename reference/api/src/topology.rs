@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The topology, and the domains into which pods must or should be packed.
 ///
-/// The schema requires `pack` or the deprecated `packDomain`, and allows a required domain in only one of
-/// them.
+/// The schema requires `pack` or the deprecated `packDomain`. Only one of them may require a domain.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -29,7 +28,6 @@ pub struct TopologyConstraint {
     /// Name of the ClusterTopologyBinding that defines the domains; inherited from the PodCliqueSet if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology_name: Option<String>,
-    /// The domains to pack into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pack: Option<TopologyPackConstraint>,
     /// Deprecated spelling of `pack.required`, refused on new PodCliqueSets.
