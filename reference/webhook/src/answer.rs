@@ -1,6 +1,5 @@
-//! A failure never admits an object. A body that is not an AdmissionReview gets a 400, and the API server
-//! then refuses the object (failurePolicy `Fail`). If a lookup fails or a rule panics, the response refuses
-//! the object with code 500.
+//! A failure never admits an object. The API server refuses it (failurePolicy `Fail`) if a body is no
+//! AdmissionReview and gets a 400. If a lookup fails or a rule panics, the response has code 500.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;

@@ -74,7 +74,6 @@ pub async fn serve_tls(
         stop.cancelled().await;
         stopping.graceful_shutdown(Some(GRACE));
     });
-    // Send small responses without delay.
     let acceptor = RustlsAcceptor::new(tls).acceptor(NoDelayAcceptor::new());
     axum_server::bind(address)
         .acceptor(acceptor)

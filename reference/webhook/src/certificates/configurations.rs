@@ -56,7 +56,7 @@ fn named<K: Resource<DynamicType = ()>>(client: &Client, names: &[&'static str])
     names.iter().map(|&name| Named { api: api.clone(), name }).collect()
 }
 
-/// A strategic merge patch, which merges webhooks by name. Its resourceVersion detects a concurrent change.
+/// A strategic merge patch, which merges webhooks by name. The resourceVersion detects a concurrent change.
 fn patch(configuration: &DynamicObject, bundle: &[u8]) -> Option<Value> {
     let bundle = json!(ByteString(bundle.to_vec()));
     let webhooks = configuration.data["webhooks"].as_array()?;

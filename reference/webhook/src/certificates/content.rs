@@ -1,6 +1,5 @@
-//! An authority signs one certificate, and its key is discarded at once. So a reader of the Secret can
-//! impersonate the webhooks, but cannot issue further certificates. A certificate is verified as clients
-//! verify it, by its own dates and names. Its lifetime is stored nowhere else.
+//! An authority signs one certificate, and its key is discarded. So a reader of the Secret can impersonate
+//! the webhooks, but cannot issue more certificates. Lifetime and names are stored only in the certificate.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -66,7 +66,7 @@ impl Keeper {
         self.tls.clone()
     }
 
-    /// Stays `Ok` once it is, because the server keeps its certificate while the API server does not respond.
+    /// Once `Ok`, it stays `Ok`: the server keeps its certificate while the API server does not respond.
     pub fn state(&self) -> watch::Receiver<Result<(), String>> {
         self.state.subscribe()
     }

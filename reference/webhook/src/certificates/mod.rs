@@ -2,8 +2,7 @@
 //! Secret, and each one maintains it. No leader is needed: a replica that loses a race reads the Secret
 //! again. Three rules prevent refused calls during a renewal:
 //! - A replica serves a certificate only after the webhook configurations contain its authority.
-//! - The configurations also contain the previous authority, for replicas that still serve the old
-//!   certificate.
+//! - The configurations also contain the previous authority, for replicas that serve the old certificate.
 //! - A replica reads a configuration before the Secret, and patches the configuration only if it has not
 //!   changed since. So a slow replica cannot remove a newer authority.
 
