@@ -1,8 +1,6 @@
-//! `cargo run -p generate` writes the generated files of this repository. With `--check` it lists the
-//! outdated ones and exits with 1.
+//! `cargo run -p generate` writes the generated files. `--check` lists outdated ones and exits with 1.
 //!
-//! The files are committed because this program is slow to build: it needs the schemas of all Kubernetes
-//! types and a `.proto` compiler.
+//! The files are committed because this program is slow to build: it needs the schemas of all of Kubernetes.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
-//! Registers the plugin with the kubelet. The kubelet connects to the plugin's socket before it answers, so
-//! the plugin must already serve this socket.
+//! Registers the plugin. The kubelet connects to the plugin's socket before it answers, so serve it first.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

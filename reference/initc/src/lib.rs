@@ -1,5 +1,4 @@
-//! The init container of pods that start after others. It exits once every PodClique in its arguments has
-//! enough Ready pods at the same time.
+//! The init container that exits once every PodClique in its arguments has enough Ready pods at one time.
 
 mod access;
 mod parents;

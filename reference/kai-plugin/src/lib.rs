@@ -1,5 +1,4 @@
-//! Puts Kubeflow TrainJobs into a KAI queue, alongside an unmodified trainer. kubeflow/trainer #3186 would
-//! build this into the trainer.
+//! Puts Kubeflow TrainJobs into a KAI queue. kubeflow/trainer #3186 would build this into the trainer.
 //!
 //! A training runtime sets `podGroupPolicy.kaiScheduler.queue`, a field that the trainer does not know. The
 //! webhook adds an entry to `runtimePatches` of each new TrainJob, the trainer's interface for admission

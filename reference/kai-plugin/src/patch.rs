@@ -1,6 +1,5 @@
-//! The entry in `runtimePatches` that sets the queue. An update keeps the entry, because the trainer also
-//! reads the runtime only when a TrainJob is created. A new TrainJob may be a copy that contains such an
-//! entry, which is replaced.
+//! The entry in `runtimePatches` that sets the queue. An update keeps the entry, because the trainer reads
+//! the runtime only at creation. In a new TrainJob, which may be a copy of another, the entry is replaced.
 
 use serde_json::{Value, json};
 use webhook_server::{FieldError, PatchOperation};

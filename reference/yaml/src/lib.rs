@@ -1,6 +1,5 @@
-//! Reads YAML documents like kubectl, with the YAML 1.1 rules for plain scalars: `yes` is a boolean and
-//! `1_000` a number, and with merge keys (`<<`). One rule is stricter: a duplicate key in a mapping is an
-//! error, while kubectl uses the last one.
+//! Reads YAML documents like kubectl: plain scalars follow YAML 1.1 (`yes` is a boolean, `1_000` a number),
+//! and merge keys (`<<`) work. Unlike kubectl, it refuses a duplicate key in a mapping.
 
 mod plain;
 mod scan;
