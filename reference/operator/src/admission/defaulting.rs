@@ -1,7 +1,6 @@
 //! The mutating webhook runs before schema validation, so it works on raw JSON and leaves values of an
 //! unexpected shape to the schema. Deliberate differences from upstream:
-//! - `minAvailable` defaults to the defaulted `replicas`. With upstream, omitting both gives 0 and a
-//!   rejection.
+//! - `minAvailable` defaults to the defaulted `replicas`. If both are omitted, upstream refuses the object.
 //! - `terminationDelay` stays unset, which means 4h. So a stored delay always comes from the user.
 //! - `metadata.namespace` stays unset, because the API server sets it from the request.
 

@@ -1,7 +1,6 @@
 //! Refuses a PodCliqueSet if two of its parts would create objects of the same kind and name (ADM-24).
 //! PodGangs, scaling groups and Services need no rule: their names differ if those of cliques and groups do.
-//! Conflicts with other PodCliqueSets are not checked, because those may be created later. The status reports
-//! such conflicts (STAT-18).
+//! The status reports conflicts with other PodCliqueSets, which may be created later (STAT-18).
 
 use grove_api::{PodCliqueSet, PodCliqueTemplateSpec, ResourceSharingScope};
 

@@ -1,5 +1,4 @@
-//! Immutable fields of a live PodCliqueSet: the shape of its gangs (ADM-03). Cliques and groups are matched
-//! by name, so they may be reordered.
+//! The immutable shape of a live PodCliqueSet's gangs (ADM-03). Cliques and groups may be reordered.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 

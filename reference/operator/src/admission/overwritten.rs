@@ -1,5 +1,4 @@
-//! Warns about the parts of a clique template that Grove overwrites. Upstream overwrites them too, so they
-//! are not refused (ADM-25).
+//! Warns about parts of a clique template that Grove, like upstream, overwrites instead of refusing (ADM-25).
 
 use std::collections::BTreeMap;
 

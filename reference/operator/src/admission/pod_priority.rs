@@ -1,5 +1,4 @@
-//! The API server sets `priority` and `preemptionPolicy` of a pod from its PriorityClass, and rejects every
-//! pod that requests other values.
+//! The API server sets a pod's `priority` and `preemptionPolicy` from its class, and refuses other values.
 //!
 //! The webhook does not look up classes, because users may create them later. So it checks only pods without
 //! a class and pods of the two `system-` classes.

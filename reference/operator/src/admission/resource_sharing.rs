@@ -1,5 +1,4 @@
-//! Rules on shared ResourceClaims (ADM-04). The name of a claim is also its name in the pod spec, so it must
-//! be a DNS label. `derived_names` checks that it is unique.
+//! Rules on shared ResourceClaims (ADM-04). Pod specs use the claim's name, so it must be a DNS label.
 
 use grove_api::{PodCliqueSet, ResourceClaimTemplateConfig, names};
 use serde_json::Value;

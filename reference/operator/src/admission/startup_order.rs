@@ -1,5 +1,4 @@
-//! Rules on `startsAfter` (ADM-04). As in upstream, they apply only for startup type Explicit, because no
-//! other type reads the lists.
+//! Rules on `startsAfter` (ADM-04). As in upstream, they apply only to type Explicit, which alone reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
-//! Upstream's rules on the shape of one PodCliqueSet (ADM-04). Upstream allows dots in names. This webhook
-//! refuses them, because host names of pods contain the names.
+//! Upstream's rules on one PodCliqueSet (ADM-04), and a stricter one: no dots in names, as host names need.
 
 use grove_api::{PodCliqueScalingGroupConfig, PodCliqueSet, PodCliqueTemplateSpec};
 

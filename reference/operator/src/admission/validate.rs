@@ -1,6 +1,5 @@
-//! A new object must satisfy all rules. An update must keep the shape (ADM-03). Other findings count only if
-//! the stored object does not have them. So a valid object stays editable when other objects in the cluster
-//! change (ADM-08, ADM-16).
+//! A new object must satisfy all rules. An update must keep the shape (ADM-03), and may keep the stored
+//! object's errors. So an object stays editable when other objects in the cluster change (ADM-08, ADM-16).
 
 use grove_api::PodCliqueSet;
 

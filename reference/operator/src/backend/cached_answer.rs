@@ -1,6 +1,5 @@
-//! Caches the result of a lookup in the API server. Only one lookup runs at a time, in its own task. So no
-//! caller holds a lock during the request, and a cancelled caller does not cancel the lookup. If a lookup
-//! exceeds [`LOOKUP_TIMEOUT`], the previous answer remains valid.
+//! Caches the result of a lookup in the API server. One lookup runs at a time, in its own task: callers hold
+//! no lock and cannot cancel it. If it exceeds [`LOOKUP_TIMEOUT`], the previous answer remains valid.
 
 use std::time::Duration;
 

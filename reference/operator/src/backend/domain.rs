@@ -1,5 +1,4 @@
-//! Some schedulers choose a topology domain only once, for the pods that exist. A later pod gets the domain
-//! of a bound pod of its gang as a node affinity.
+//! Some schedulers choose a domain only for the pods that exist. Later pods get it as a node affinity.
 
 use std::borrow::Cow;
 
@@ -10,7 +9,6 @@ use kube::{Api, Client, ResourceExt};
 use super::{BackendError, GangState, Release, affinity};
 use crate::cache::observed_pod::Pod;
 
-/// The required and the preferred key.
 pub(super) fn pack_keys(constraint: Option<&PodGangTopologyConstraint>) -> (Option<&str>, Option<&str>) {
     let pack = constraint.and_then(|constraint| constraint.pack_constraint.as_ref());
     pack.map_or((None, None), |pack| (pack.required.as_deref(), pack.preferred.as_deref()))

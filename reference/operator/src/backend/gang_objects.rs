@@ -1,5 +1,4 @@
-//! Creates, repairs and prunes gang resources of schedulers that allow them to change while their pods exist.
-//! Determines who owns an object, and so whether Grove may write it.
+//! Writes and prunes gang resources that may change while their pods exist, and determines who owns them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

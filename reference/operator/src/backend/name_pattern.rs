@@ -1,6 +1,5 @@
-//! Patterns of names that contain indexes of replicas, such as `<pcs>-<i>-<clique>`, and whether two patterns
-//! have a name in common. Indexes are not limited to the current replicas, because scaling out must never
-//! create a second object of the same name.
+//! Compares patterns of names that contain replica indexes, such as `<pcs>-<i>-<clique>`. Two patterns
+//! conflict if they match one name, at any index: scaling out must never create a second object of that name.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {

@@ -1,5 +1,4 @@
-//! The enabled backends by schedulerName. A backend whose scheduler API is missing is included: its readiness
-//! reports the missing API (ADM-19).
+//! The enabled backends by schedulerName, even those whose scheduler API is missing (ADM-19).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,9 +79,8 @@ impl Registry {
         self.get(self.scheduler_name(pcs))
     }
 
-    /// An absent `label` (`grove.io/scheduler-name`), or one that names no scheduler, means the default
-    /// (GANG-04). A name without an enabled backend is a disabled scheduler if it is built in or if the
-    /// PodCliqueSet names it. Otherwise it counts as a typo.
+    /// An absent or invalid `label` (`grove.io/scheduler-name`) means the default (GANG-04). A name without
+    /// an enabled backend is a disabled scheduler if it is built in or requested, and a typo otherwise.
     pub fn serve(&self, label: Option<&str>, pcs: Option<&PodCliqueSet>) -> Served {
         let name = label.unwrap_or(&self.default_name);
         let is_requested = || pcs.is_some_and(|pcs| self.scheduler_name(pcs) == name);

@@ -1,6 +1,5 @@
-//! The interface between Grove's reconcilers and one scheduler. A backend decides how a pod joins the gang,
-//! when a pod is released, and which PodCliqueSets it refuses. It never creates, deletes or scales pods and
-//! never writes PodGang status.
+//! The interface to one scheduler. A backend decides how a pod joins the gang, when it is released, and which
+//! PodCliqueSets are refused. It never creates, deletes or scales pods, nor writes PodGang status.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,9 +58,8 @@ pub trait SchedulerBackend: Send + Sync {
     }
 
     /// Creates the gang resources, parents first. Idempotent. Called after every change of the PodGang or its
-    /// gang resources, and whenever a pod is created, released or no longer live. `existing` are the gang
-    /// resources that the PodGang owns, each with its `types`, from a cache that may lag. Any error except
-    /// [`BackendError::Refused`] is retried.
+    /// gang resources, and of the set of its live or released pods. `existing` are the gang resources that
+    /// the PodGang owns, from a cache that may lag. Any error except [`BackendError::Refused`] is retried.
     async fn sync_pod_gang(
         &self,
         _gang: &GangState<'_>,
@@ -81,14 +79,12 @@ pub trait SchedulerBackend: Send + Sync {
         BTreeMap::new()
     }
 
-    /// Whether only the pods with the lowest indexes can be members of the hard gang. A scale-in then deletes
-    /// these pods last (AUTO-07).
+    /// Whether the hard gang has the lowest pod indexes. A scale-in then deletes these pods last (AUTO-07).
     fn has_fixed_members(&self, _pod_gang: &PodGang) -> bool {
         false
     }
 
-    /// Whether a podgroup may leave this PodGang when it is scaled to 0, and return later. The scheduler must
-    /// bind a returning podgroup as a whole or not at all (AUTO-14).
+    /// Whether an idle podgroup may leave this PodGang. It must return as a whole or not at all (AUTO-14).
     fn allows_idle(&self, _pod_gang: &PodGang) -> bool {
         false
     }
@@ -184,8 +180,7 @@ impl<'a> GangState<'a> {
 pub enum Release {
     /// The pod stays gated. The text is logged. A change to any pod of the gang triggers another call.
     Hold(String),
-    /// The API server dropped the pod's membership, which cannot be set later. The caller deletes the gated
-    /// pod and creates a new one (KUBE-16).
+    /// The API server dropped the pod's membership. The caller replaces the gated pod (KUBE-16).
     Replace(String),
     /// The request that removes the gate adds these requirements to the pod's required node affinity.
     Now(Vec<NodeSelectorRequirement>),

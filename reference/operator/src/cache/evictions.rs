@@ -1,6 +1,5 @@
-//! Remembers which PodCliques have pods that a scheduler evicted. Such a pod may be deleted before the status
-//! of its PodClique is computed, and the cache then no longer shows the eviction. The set exists only in
-//! memory: after a restart, an eviction counts as a loss of pods.
+//! Remembers which PodCliques have evicted pods, because the cache may lose a pod before the status of its
+//! PodClique is computed. After a restart of the operator, such an eviction counts as a loss of pods.
 
 use std::collections::HashSet;
 

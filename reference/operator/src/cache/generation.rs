@@ -1,8 +1,7 @@
 //! Generations of a gang: how often gang termination has replaced its pods.
 //!
-//! Each generation gets its own gang resources, if pods join a gang resource by its name (TERM-07, TERM-08).
-//! Otherwise a scheduler would count the bound pods of the former generation until they are deleted, or treat
-//! the minimum as already reached.
+//! Each generation gets new gang resources, if pods join them by name (TERM-07, TERM-08). Otherwise a
+//! scheduler would count the bound pods of the former generation, or treat the minimum as already reached.
 //!
 //! Gang termination only increments the generation. Pods of an earlier generation are then replaced. So any
 //! later reconciliation can finish a termination. A stale cache can delay it, but never start a second one.

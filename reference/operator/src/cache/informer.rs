@@ -1,6 +1,5 @@
-//! A watch with a cache and listeners. kube's shared reflector does not report deletions. With it, a
-//! reconciler that waits for the deletion of an object of the same name would wait indefinitely (DEL-08). A
-//! listener runs in the watch's task and must only enqueue.
+//! A watch with a cache and listeners. Unlike kube's shared reflector, it reports deletions, for which
+//! reconcilers wait (DEL-08). A listener runs in the watch's task and must only enqueue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;

@@ -1,6 +1,5 @@
-//! Unlike upstream, the controller adds no finalizers, so no deletion gets stuck while the controller is down
-//! or uninstalled (DEL-06, DEL-07). In return, a cache may still show objects of a deleted owner of the same
-//! name (DEL-08). So every relation is checked by uid.
+//! Without upstream's finalizers, no deletion gets stuck while the controller is down (DEL-06, DEL-07). But a
+//! cache may still show objects of a deleted owner of the same name, so compare uids (DEL-08).
 
 use std::sync::Arc;
 
@@ -42,8 +41,7 @@ pub(crate) fn kept_by(object: &impl ResourceExt) -> Option<&str> {
     kept.filter(|_| is_terminating(object))
 }
 
-/// Kubernetes removes its own finalizers. `foregroundDeletion` and `orphan` have no domain. Projects under
-/// `x-k8s.io`, such as Kueue, are third parties.
+/// Kubernetes removes its own finalizers; some have no domain. Those of `x-k8s.io` belong to third parties.
 pub(crate) fn is_kubernetes_finalizer(finalizer: &str) -> bool {
     let Some((domain, _)) = finalizer.split_once('/') else { return true };
     ["kubernetes.io", "k8s.io"].into_iter().any(|own| {

@@ -72,9 +72,8 @@ pub(crate) fn is_ready(pod: &Pod) -> bool {
     is_bound(pod) && has_condition(pod, "Ready")
 }
 
-/// The age from which a released pod without a node counts as waiting for room. A refusal is no earlier sign,
-/// because the pod that it replaces may still have had its place. Koordinator writes no condition for a gang
-/// that it holds (observation `waits/too-few-pods-on-pods`).
+/// The age from which a released pod without a node waits for room. A refusal is no earlier sign: the
+/// replaced pod may still have its node. Koordinator reports none (observation `waits/too-few-pods-on-pods`).
 pub(crate) const ROOM_WAIT: Duration = Duration::from_secs(10);
 
 pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {

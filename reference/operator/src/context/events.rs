@@ -1,5 +1,4 @@
-//! A warning is published only when its note changes, so a workload that keeps failing for the same reason
-//! causes no writes (GANG-11).
+//! A warning is published only when its note changes, so a repeated failure causes no writes (GANG-11).
 
 use std::collections::HashMap;
 
@@ -66,8 +65,7 @@ impl Events {
             action: "Reconcile".to_owned(),
             secondary: None,
         };
-        // Use a new recorder for each event: a shared recorder would count an event with the same reason as a
-        // repetition, and keep the old note.
+        // A shared recorder would count an event with the same reason as a repetition, and keep the old note.
         let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(REPORTER.to_owned()) };
         let recorder = Recorder::new(self.client.clone(), reporter);
         if let Err(error) = recorder.publish(&event, &object.object_ref(&())).await {

@@ -1,6 +1,5 @@
 //! Injects faults into writes: a layer corrupts gang resources and the startup order of pods in requests. A
-//! backend that repairs such a resource causes no loop: its request is corrupted in the same way, so the
-//! stored object does not change.
+//! repair causes no loop, because its request is corrupted in the same way and changes nothing.
 
 use std::task::{Context, Poll};
 

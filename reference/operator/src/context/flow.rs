@@ -1,6 +1,5 @@
-//! Limits the creation of pods. If thousands of PodCliques created pods at once, all gangs would stay
-//! incomplete until the last pod exists. So pods are created in the order of the requests. Writes that
-//! complete a gang do not wait for pod creations.
+//! Creates pods in the order of the requests, for a few PodCliques at a time. Otherwise all gangs would stay
+//! incomplete until the last pod exists. Writes that complete a gang do not wait for pod creations.
 //!
 //! A PodCliqueSet is not started while many pods of other PodCliqueSets wait. Otherwise its gangs would stay
 //! partially bound while those pods wait, and its statuses would be written often.

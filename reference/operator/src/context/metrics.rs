@@ -1,5 +1,4 @@
-//! The contents of `/metrics`, in OpenMetrics text. Only the leader counts PodGangs by phase, so that a sum
-//! over all replicas counts each PodGang once.
+//! `/metrics`, in OpenMetrics text. Only the leader counts PodGangs by phase, so that a sum counts each once.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

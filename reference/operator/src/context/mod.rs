@@ -1,5 +1,4 @@
-//! The state that all reconcilers share. `triggers` listens to the caches and fills the `queues`, which
-//! `runtime` drains.
+//! The state that all reconcilers share. `triggers` fills the `queues`, and `runtime` drains them.
 
 pub(crate) mod action;
 mod changes;

@@ -1,6 +1,5 @@
-//! Every deleted pod of a terminating namespace wakes its PodClique, and the API server rejects the
-//! replacement. So the controller remembers a rejection briefly, and does not reconcile the namespace's
-//! objects meanwhile (DEL-07).
+//! Every deleted pod of a terminating namespace wakes its PodClique, whose replacement the API server
+//! rejects. So the controller remembers a rejection briefly, and meanwhile reconciles nothing there (DEL-07).
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

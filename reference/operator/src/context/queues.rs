@@ -1,5 +1,4 @@
-//! The inboxes of the reconcilers. They stay closed while this process waits for leadership, because no
-//! reconciler reads them yet.
+//! The inboxes of the reconcilers. They stay closed until this process is the leader and reads them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,8 +37,7 @@ pub(crate) type Inbox<K> = UnboundedReceiver<ObjectRef<K>>;
 
 macro_rules! inboxes {
     ($($name:ident: $kind:ty,)+) => {
-        /// Reconcilers of objects react at once. Reconcilers of statuses react after a pause that collects
-        /// changes.
+        /// Reconcilers of objects react at once, those of statuses after a pause that collects changes.
         #[derive(Clone)]
         pub(crate) struct Queues {
             $(pub $name: Queue<$kind>,)+

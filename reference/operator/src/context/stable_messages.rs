@@ -7,12 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use tokio::time::Instant;
 
-/// How long a message in a PodGang's status stays unchanged. A scheduler's message contains node counts,
-/// which change often (STAT-08).
+/// How long a status message stays unchanged: the node counts of a scheduler change often (STAT-08).
 pub(crate) const STABLE: Duration = Duration::from_secs(10);
 
-/// When the current message of each condition was first written, by uid of the PodGang and type of the
-/// condition.
+/// When each condition's current message was first written, by uid of the PodGang and type.
 #[derive(Default)]
 pub(crate) struct StableMessages(Mutex<HashMap<String, HashMap<String, Instant>>>);
 

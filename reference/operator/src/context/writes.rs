@@ -1,5 +1,4 @@
-//! A write requests only metadata as its response, because a watch delivers the written object. The whole
-//! object would double the cost of a write on both sides.
+//! A response contains only metadata. The whole object, which a watch delivers, would double the cost.
 
 use std::fmt::Debug;
 

@@ -1,5 +1,4 @@
-//! Minimums of PodCliques and scaling groups. A minimum is 0 while its object is scaled to 0, regardless of
-//! `minAvailable` (AUTO-06).
+//! Minimums of PodCliques and scaling groups: 0 while the object is scaled to 0 (AUTO-06).
 
 use grove_api::{PodClique, PodCliqueScalingGroup};
 

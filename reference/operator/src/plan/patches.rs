@@ -30,8 +30,7 @@ fn differing(existing: &BTreeMap<String, String>, wanted: &BTreeMap<String, Stri
     (!differing.is_empty()).then_some(Value::Object(differing))
 }
 
-/// Keeps `replicas`, because other clients scale the PodClique. Labels and annotations that only the old
-/// template had are removed, because pods inherit them.
+/// Keeps `replicas`, which others scale. Removes labels of the old template, because pods inherit them.
 pub(crate) fn pod_clique_change(
     existing: &PodClique,
     wanted: &PodClique,

@@ -18,8 +18,7 @@ use crate::cache::ownership::owner_reference;
 use crate::faults::fault;
 
 const KUBECTL: &str = "kubectl.kubernetes.io";
-/// Domains of the keys with which Argo CD, Helm, Flux, kapp, Fleet, kustomize and kpt track what they apply.
-/// Subdomains are included.
+/// Domains, with subdomains, of the keys with which Argo CD, Helm, Flux and others track what they apply.
 const OTHER_TOOLS: [&str; 7] = [
     "argocd.argoproj.io",
     "helm.sh",

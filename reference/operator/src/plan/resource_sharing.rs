@@ -1,5 +1,4 @@
-//! Which ResourceClaims the pods of a PodCliqueSet share. An entry creates one claim for all replicas of its
-//! object, or one claim per replica.
+//! The ResourceClaims that pods share: per entry, one for all replicas of its object, or one per replica.
 
 use std::slice;
 

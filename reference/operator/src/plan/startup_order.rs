@@ -1,7 +1,6 @@
-//! The PodCliques that a PodClique waits for at startup. In the base PodGang, waiting for a clique of a
-//! scaling group means waiting for all of the group's replicas in the base. A scaled replica waits only for
-//! members of the same replica, because it always starts after the base PodGang (AON-06). Names are built
-//! from the template, and never compared by prefix or suffix.
+//! The PodCliques that a PodClique waits for at startup. In the base PodGang, it waits for all of a scaling
+//! group's replicas in the base. A scaled replica always starts after the base (AON-06), so it waits only for
+//! members of its replica. Names are built from the template, and never compared by prefix.
 
 use std::collections::BTreeSet;
 

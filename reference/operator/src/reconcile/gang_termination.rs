@@ -1,5 +1,4 @@
-//! Gang termination: deletes and recreates the pods of a PodCliqueSet replica, or of a scaling-group replica,
-//! whose breach has lasted for the termination delay.
+//! Replaces the pods of a PodCliqueSet or scaling-group replica that is breached for the termination delay.
 //!
 //! A PodCliqueSet replica is breached if one of its standalone PodCliques is breached, or if a scaling group
 //! has too few unbreached replicas. If it has enough, only its breached replicas are terminated. A PodClique

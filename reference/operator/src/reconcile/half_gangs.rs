@@ -1,9 +1,8 @@
 //! Finds PodGangs that are only partially bound. Either their scheduler binds podgroups one by one (TERM-17),
 //! or a pod waits for its volume after all pods have got nodes (TERM-21).
 //!
-//! Such a gang is not breached, because some of its podgroups were never bound. Two partially bound gangs may
-//! each hold nodes that the other gang needs. So a partially bound gang is terminated after the termination
-//! delay.
+//! Such a gang is not breached, because some of its podgroups were never bound. Two of them may each hold
+//! nodes that the other needs. So they are terminated after the termination delay.
 //!
 //! A scaling group replica in a base PodGang may be terminated alone, and then only partially bound. The rest
 //! of the PodGang is not affected, so only this replica is terminated again.
@@ -188,8 +187,7 @@ pub(super) fn release(
 }
 
 /// One delay for each younger part and this one, and at least one since the last termination of another part.
-/// The latter adds at most one delay for each waiting part, because parts with a shorter delay may be terminated
-/// more often.
+/// The latter adds at most one per waiting part: parts with a shorter delay may be terminated more often.
 fn time_left_among_others(
     since: Timestamp,
     (younger, waiting): (usize, usize),

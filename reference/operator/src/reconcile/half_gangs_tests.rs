@@ -113,8 +113,7 @@ fn replica(index: i32) -> Option<GroupReplica> {
     Some(GroupReplica { index, group: "wl-0-sg".to_owned() })
 }
 
-/// The PodGang was bound until its scaling group replica was terminated at second 9. A part of the replica
-/// is bound again since second 12.
+/// The replica was terminated at second 9. One of its podgroups is bound again since second 12.
 #[tokio::test]
 async fn a_replica_that_was_terminated_alone_is_half_bound_alone() {
     let mut world = World::new();

@@ -1,5 +1,4 @@
-//! Reconcilers of objects. They write only two statuses: the condition `Initialized` of a PodGang, on which
-//! gates depend, and the status of a ClusterTopologyBinding.
+//! Reconcilers of objects. They write two statuses: a PodGang's `Initialized`, and that of topology bindings.
 
 mod autoscalers;
 pub(crate) mod cluster_topology_binding;

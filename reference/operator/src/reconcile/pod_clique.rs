@@ -115,8 +115,7 @@ impl Clique<'_> {
     /// A finished pod no longer belongs to the gang, so it is replaced (AON-11).
     async fn scale(&self, pods: &[Arc<Pod>]) -> Result<(), ReconcileError> {
         let unseen = self.unseen(pods);
-        // The PodClique may have been deleted during this reconciliation. Its expectations are then lost, and
-        // the plan could count too few pods.
+        // A PodClique deleted meanwhile has lost its expectations: the plan would count too few pods.
         let current =
             self.context.caches.pod_cliques.get(self.pclq.namespace().as_deref(), &self.pclq.name_any());
         if current.is_none_or(|current| current.uid() != self.pclq.uid()) {
@@ -187,9 +186,8 @@ impl Clique<'_> {
         writes::still_exists(&self.context.client, self.pclq).await
     }
 
-    /// Whether the PodClique is scaled to 0 but still in its PodGang. Pods are deleted only after the
-    /// podgroup has left the PodGang. Otherwise the PodGang would be incomplete, and later pods could be
-    /// mistaken for the deleted pods (AUTO-06).
+    /// Whether the PodClique is scaled to 0 but still in its PodGang. Its pods are deleted later: otherwise
+    /// the PodGang would be incomplete, and later pods could be mistaken for the deleted ones (AUTO-06).
     fn is_leaving(&self) -> bool {
         let mut podgroups = self.pod_gang.spec.podgroups.iter();
         self.pclq.spec.replicas == 0

@@ -1,6 +1,5 @@
-//! The gang resources exist before `Initialized` is True, and no gate is removed before that (GANG-07). All
-//! `podReferences` are first written when every pod exists, and then follow the live pods. Each such write
-//! creates a new generation, for which the backend is called again.
+//! Gang resources exist before `Initialized` is True, and gates are removed after that (GANG-07). Once every
+//! pod exists, `podReferences` follow the live pods. After each such write, the backend is called again.
 
 use std::sync::Arc;
 use std::time::Duration;

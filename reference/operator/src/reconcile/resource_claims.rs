@@ -1,6 +1,5 @@
-//! Creates the ResourceClaims that pods share, from their templates. A claim's spec is immutable, so its
-//! template is read only at creation. A claim outlives the generations of its pods, and is deallocated when
-//! its last pod is deleted (TERM-12, TERM-20).
+//! Creates the ResourceClaims that pods share. Their specs are immutable, so templates are read only at
+//! creation. Claims outlive generations, and are deallocated with their last pod (TERM-12, TERM-20).
 
 use std::collections::BTreeMap;
 

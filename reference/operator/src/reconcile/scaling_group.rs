@@ -1,6 +1,5 @@
-//! Creates the PodCliques of a scaling group. Replicas with an index below `minAvailable` belong to the base
-//! PodGang. Each further replica belongs to its own scaled PodGang, whose pods wait for the base (AON-06). An
-//! update replaces a replica as a whole.
+//! Creates the PodCliques of a scaling group. Replicas below `minAvailable` belong to the base PodGang, each
+//! other one to a scaled PodGang that waits for the base (AON-06). An update replaces whole replicas.
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
-//! Which objects a reconciler must process, and when. Objects that became due earlier come first, so that
-//! older work finishes first under load. A request for an object that is being reconciled takes effect when
-//! that reconciliation is done.
+//! Which objects a reconciler must process, and when. Earlier due objects come first, so that older work
+//! finishes first under load. A request for a busy object takes effect after its reconciliation.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;

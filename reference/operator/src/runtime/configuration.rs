@@ -1,5 +1,4 @@
-//! Reads the configuration file, an OperatorConfiguration of `operator.config.grove.io/v1alpha1`. An unknown
-//! field or value stops the controller before it changes the cluster.
+//! Reads the OperatorConfiguration. An unknown field or value stops the controller before its first write.
 
 use std::sync::Arc;
 

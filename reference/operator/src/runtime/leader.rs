@@ -1,6 +1,5 @@
-//! Leader election with a Lease (`coordination.k8s.io/v1`). A candidate measures with its own clock how long
-//! the Lease has not changed, and never compares clocks. A leader that cannot renew its lease in time exits,
-//! because another replica may have taken over.
+//! Leader election with a Lease (`coordination.k8s.io/v1`). A candidate measures how long the Lease has not
+//! changed, and never compares clocks. A leader that cannot renew in time exits: another may have taken over.
 
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
-//! Startup order: configuration, CRDs, backends, certificate, caches, webhooks and health, leadership,
-//! reconcilers. SIGTERM is handled from the start: the kernel ignores it for PID 1 of a container unless the
-//! process installs a handler.
+//! Starts configuration, CRDs, backends, certificate, caches, webhooks and health, leadership, reconcilers.
+//! SIGTERM is handled from the start, because the kernel ignores it for PID 1 without a handler.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

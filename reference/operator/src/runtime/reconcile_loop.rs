@@ -35,8 +35,7 @@ pub(super) struct Settings {
     pub after_own_writes: bool,
 }
 
-/// How long a reconciler waits for more changes of an object. Later changes do not restart the time, because
-/// an object that changes constantly would never be reconciled.
+/// How long to wait for more changes of an object. Later changes do not restart the time, so that it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
     pub min: Duration,

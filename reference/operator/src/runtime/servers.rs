@@ -1,6 +1,5 @@
-//! `/readyz` succeeds if the caches are complete and the certificate that the controller maintains is served.
-//! A backend without its scheduler's API does not make the controller unready, because the other backends
-//! continue (ADM-19).
+//! `/readyz` succeeds if the caches are complete and a maintained certificate is served. A missing scheduler
+//! API does not make the controller unready, because the other backends continue (ADM-19).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -42,7 +41,6 @@ async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     let certificates = readiness.certificates.as_ref().map(|state| state.borrow().clone());
     let mut text = String::new();
     let mut line = |good: bool, what: &str, detail: &str| {
-        // Writing into a String cannot fail.
         let _ = writeln!(text, "[{}]{what} {detail}", if good { '+' } else { '-' });
     };
     line(ready, "caches", if ready { "complete" } else { "incomplete" });

@@ -1,6 +1,5 @@
-//! The status of a ClusterTopologyBinding. It has upstream's entries and reasons, and three more reasons: the
-//! scheduler is not installed, must wait, or refuses the binding. Unlike in upstream, the message of the
-//! condition names the schedulers.
+//! The status of a ClusterTopologyBinding. In addition to upstream, the condition's message names the
+//! schedulers. Three reasons are new: a scheduler is not installed, must wait, or refuses the binding.
 
 use std::sync::Arc;
 

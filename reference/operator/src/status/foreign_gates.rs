@@ -1,6 +1,5 @@
-//! Reports the scheduling gates that other controllers have added to the pods of a PodGang (STAT-09). A
-//! scheduler ignores a gated pod and reports nothing. On kube-scheduler 1.37, one such gate holds back every
-//! pod of the tree.
+//! Reports gates that other controllers added to a PodGang's pods (STAT-09). A scheduler reports nothing
+//! about a gated pod, although one can hold back every pod of a tree on kube-scheduler 1.37.
 
 use std::collections::BTreeMap;
 

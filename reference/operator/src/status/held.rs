@@ -11,9 +11,8 @@ use crate::cache::observed_pod::Pod;
 use crate::cache::pods::{is_bound, is_live, is_preempted};
 use crate::plan::conditions::{self, ConditionUpdate};
 
-/// The condition shows that the minimum can be breached: only a minimum that was bound can be lost. The
-/// condition stays True until the next generation starts, the PodClique is scaled to 0, or a scheduler has
-/// evicted all of its pods.
+/// Only a minimum that was bound can be breached. The condition stays True until the next generation, a scale
+/// to 0, or the eviction of all pods.
 pub(super) fn held_condition(
     before: &[Condition],
     is_bound: bool,

@@ -1,5 +1,4 @@
-//! Reconcilers of statuses. A reconciler waits for more changes before it computes a status, and writes the
-//! status only if it differs.
+//! Reconcilers of statuses. Each collects changes, and writes a status only if it differs.
 
 pub(crate) mod cluster_topology_binding;
 mod disruption;

@@ -193,8 +193,7 @@ fn progress(
     let has_changed = known.is_some_and(|known| known != hash);
     let has_old_pods = rolls(pcs) && replicas.iter().any(|replica| replica.0.has_old_template());
     let is_under_way = before.as_ref().is_some_and(|before| before.update_ended_at.is_none());
-    // The template of old pods may have changed before the first status was written, or under a strategy that
-    // does not replace pods.
+    // The template may have changed before the first status, or under a strategy that replaces no pods.
     let are_counted = before.is_some() || !fault!("first-status-is-no-update");
     let starts = has_changed || (has_old_pods && are_counted && !is_under_way);
     if before.is_none() && !starts {

@@ -1,6 +1,5 @@
-//! Computes the status of a PodGang from its pods, not from the status of the scheduler's gang resource:
-//! kube-scheduler may never reset that status, and Volcano may reset too much of it. Only the reason for a
-//! wait repeats a scheduler's message.
+//! Computes a PodGang's status from its pods. The status of gang resources is unreliable: kube-scheduler may
+//! never reset it, and Volcano may reset too much. It only provides the message of a wait.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -174,8 +174,7 @@ fn termination_condition(
     })
 }
 
-/// A replica with missing PodCliques is `None`. Statuses of PodCliques may be stale during an update, so
-/// `is_new` checks the pods.
+/// `None` stands for a replica with missing PodCliques. `is_new` checks pods, because statuses may be stale.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,

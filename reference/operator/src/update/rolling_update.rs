@@ -1,8 +1,7 @@
-//! Selects what an update replaces next. A unit is a pod or a replica of a scaling group. An update takes
-//! down one unit at a time, and the minimum must stay up. If every unit belongs to the minimum, all other
-//! units must be up. The replacement must be up before the next step starts, so an update that breaks pods
-//! stops after its first step. Old units that are not up are replaced at once. The statuses store the steps,
-//! so the update continues after a restart.
+//! Selects the unit that an update replaces next: a pod, or a replica of a scaling group. Units are taken
+//! down one at a time. The minimum stays up; if every unit belongs to it, all others must be up. The
+//! replacement must be up before the next step, so a broken update stops after its first step. Old units that
+//! are not up are replaced at once. The statuses store the steps for restarts.
 
 /// What an update replaces as one: a pod of a standalone clique, or a replica of a scaling group.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,4 @@
-//! The state of an update. It is computed from pods instead of statuses, because a step that relies on a
-//! stale status may take down too many pods.
+//! The state of an update, from pods: a step on a stale status could take down too many pods.
 
 use std::sync::Arc;
 

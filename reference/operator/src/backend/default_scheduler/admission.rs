@@ -142,8 +142,7 @@ fn priority(pcs: &PodCliqueSet, old: Option<&PodCliqueSet>, findings: &mut Valid
 /// not bind the gang (KUBE-22, observation `priority/between-pods`). Classes are compared by name, because a
 /// class may be deleted and recreated with another value.
 ///
-/// A clique may keep a value that differs since before an upgrade of Kubernetes, so that a PodCliqueSet can be
-/// repaired in steps.
+/// After an upgrade of Kubernetes, a clique may keep a different value, so that repairs can be gradual.
 fn one_priority(
     template: &PodCliqueSetTemplateSpec,
     old: Option<&PodCliqueSetTemplateSpec>,
@@ -198,8 +197,8 @@ fn has_several_policies(template: &PodCliqueSetTemplateSpec) -> bool {
     policies.next().is_some_and(|first| policies.any(|policy| policy != first))
 }
 
-/// Refuses a class whose value a PodGroup cannot have (KUBE-23). A PodCliqueSet that has had the class since
-/// before an upgrade of Kubernetes can still be updated.
+/// Refuses a class whose value a PodGroup cannot have (KUBE-23). An update may keep such a class, which may
+/// be older than an upgrade of Kubernetes.
 fn system_priority(
     pcs: &PodCliqueSet,
     old: Option<&PodCliqueSet>,

@@ -201,8 +201,8 @@ impl SchedulerBackend for DefaultScheduler {
             return release::member(&self.client, pod, gang, scope).await;
         }
         if !release::is_surplus(pod, gang.pod_gang, scope) {
-            // An API server whose feature gate is off has dropped `spec.schedulingGroup`. kube-scheduler
-            // would schedule the pod on its own (KUBE-16).
+            // Without its feature gate, an API server drops `spec.schedulingGroup`. kube-scheduler would
+            // schedule the pod on its own (KUBE-16).
             return Ok(match self.readiness().await {
                 Ok(()) => {
                     Release::Replace("the API server dropped spec.schedulingGroup of the pod".to_owned())

@@ -12,8 +12,7 @@ pub struct DefaultSchedulerConfig {
     pub scheduler_feature_gates: SchedulerFeatureGates,
 }
 
-/// The feature gates of kube-scheduler, as the administrator declares them: no API exposes the gates
-/// (KUBE-17). An omitted gate counts as on.
+/// kube-scheduler's feature gates, as declared: no API exposes them (KUBE-17). An omitted gate is on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields, default)]
 pub struct SchedulerFeatureGates {

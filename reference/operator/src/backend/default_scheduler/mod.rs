@@ -1,5 +1,4 @@
-//! kube-scheduler (`default-scheduler`), through the Workload API `scheduling.k8s.io` of Kubernetes 1.36 and
-//! 1.37.
+//! kube-scheduler (`default-scheduler`), through the API `scheduling.k8s.io` of Kubernetes 1.36 and 1.37.
 //!
 //! A PodGang becomes a Workload and PodGroups. A pod joins by `spec.schedulingGroup`, which is immutable, so
 //! its membership is decided when it is created. The [`GangScope`] determines which pods are bound together.

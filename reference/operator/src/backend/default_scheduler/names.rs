@@ -1,7 +1,7 @@
 //! Names of templates, PodGroups and CompositePodGroups that the Workload API accepts (KUBE-01, KUBE-10).
 //!
-//! Bound pods count towards the quorum of their PodGroup until they are deleted. So gang termination leads to
-//! new PodGroups, and so does the return of an idle podgroup.
+//! Bound pods count towards the quorum of their PodGroup until they are deleted. So gang termination and the
+//! return of an idle podgroup lead to new PodGroups.
 
 use grove_api::PodGang;
 use kube::ResourceExt;

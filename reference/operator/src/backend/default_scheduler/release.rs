@@ -1,7 +1,6 @@
-//! Decides when the gate of a pod is removed. A member of a PodGroup is released at once: the scheduler does
-//! not bind it before its gang is complete. In the scopes `PodGang` and `Tree` a surplus pod is in no
-//! PodGroup. Without its gate, it could take a member's place. So it is released after the hard gang is bound
-//! (KUBE-18), into the gang's topology domains.
+//! Decides when the gate of a pod is removed. A member of a PodGroup is released at once: the scheduler binds
+//! only complete gangs. In the scopes `PodGang` and `Tree`, a surplus pod is in no PodGroup and could take a
+//! member's place. So it is released into the gang's domains after the hard gang is bound (KUBE-18).
 
 use grove_api::PodGang;
 use grove_api::names::LABEL_POD_CLIQUE;

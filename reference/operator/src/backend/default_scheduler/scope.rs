@@ -49,9 +49,8 @@ impl GangScope {
         profile
     }
 
-    /// `None` for a surplus pod that is in no PodGroup. In the scopes `PodGang` and `Tree` the PodGroups
-    /// contain the pods with the lowest indexes. A replacement gets the index of the lost pod, and so its
-    /// membership (KUBE-08, KUBE-20).
+    /// `None` for a surplus pod in no PodGroup. In the scopes `PodGang` and `Tree`, the lowest indexes are
+    /// members. A replacement gets the lost pod's index, and so its membership (KUBE-08, KUBE-20).
     pub(super) fn pod_group_of(
         self,
         pod_gang: &PodGang,
@@ -66,8 +65,8 @@ impl GangScope {
         })
     }
 
-    /// In a tree, kube-scheduler 1.37 tries pods by age: surplus of one podgroup would take the place of
-    /// another's minimum, and no pod would be bound.
+    /// In a tree, kube-scheduler 1.37 tries pods by age. A podgroup's surplus could take the place of
+    /// another's minimum, so no pod would be bound.
     pub(super) fn leaves_surplus_out(self) -> bool {
         self != Self::PodGroup
     }

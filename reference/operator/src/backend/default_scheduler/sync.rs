@@ -90,8 +90,8 @@ async fn ensure(
     }
 }
 
-/// Kubernetes' own finalizer of a PodGroup remains until the last pod that names the PodGroup has been
-/// deleted. Only then are finalizers of third parties reported.
+/// Kubernetes' own finalizer remains until the PodGroup's last pod is deleted. Others are reported after
+/// that.
 fn deletion_blocker(what: String, found: &DynamicObject) -> BackendError {
     let has_pods = found.finalizers().iter().any(|finalizer| is_kubernetes_finalizer(finalizer));
     match kept_by(found).filter(|_| !has_pods) {

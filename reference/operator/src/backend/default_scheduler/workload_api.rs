@@ -1,6 +1,5 @@
 //! The parts of `scheduling.k8s.io` that this backend writes: Workload and PodGroup of Kubernetes 1.36
-//! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`). One build of k8s-openapi
-//! contains only one version of the API.
+//! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup (`v1alpha3`). k8s-openapi has one version.
 
 use kube::core::{ApiResource, DynamicObject};
 use serde::Serialize;
@@ -42,9 +41,8 @@ impl Version {
         self.requires_one_priority().then_some(1_000_000_000)
     }
 
-    /// By default, kube-scheduler evicts single pods of a gang, and leaves the rest bound (PRE-02,
-    /// observation `preemption/evicted-pods`). `None` for 1.36, which has another field, behind the gate
-    /// WorkloadAwarePreemption.
+    /// By default, kube-scheduler evicts single pods of a gang (PRE-02, observation
+    /// `preemption/evicted-pods`). `None` for 1.36, whose other field needs the gate WorkloadAwarePreemption.
     pub(super) fn disruption_mode(self) -> Option<DisruptionMode> {
         (self != Self::V1Alpha2).then(DisruptionMode::default)
     }
@@ -154,8 +152,7 @@ pub(super) struct Shape<G> {
     /// An API server with the gate TopologyAwareWorkloadScheduling off drops this field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduling_constraints: Option<SchedulingConstraints>,
-    /// All objects of a tree have the same class. An API server of 1.36 with the gate WorkloadAwarePreemption
-    /// off drops this field from PodGroups.
+    /// The same in a whole tree. API servers of 1.36 drop it if WorkloadAwarePreemption is off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority_class_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,5 @@
-//! The scheduler of a node pool schedules the PodGroups and pods with the label of the pool. PodGroups and
-//! pods without the label belong to the default pool. A gang is in one pool, so the labels of the
-//! PodCliqueSet and its cliques must be equal (KAI-09).
+//! The scheduler of a node pool schedules the PodGroups and pods with the pool's label. Without it, they
+//! belong to the default pool. A gang is in one pool, so all labels of a PodCliqueSet must be equal (KAI-09).
 
 use grove_api::{PodCliqueSet, PodGang};
 use kube::ResourceExt;

@@ -140,8 +140,7 @@ impl Gang<'_> {
         }))
     }
 
-    /// Sets all three fields of a constraint, so that a repair removes a stale field. Returns an error if a
-    /// constraint has no topology (KAI-08).
+    /// Sets all three fields, so that a repair removes a stale one. Fails if there is no topology (KAI-08).
     fn constraint(&self, constraint: Option<&PodGangTopologyConstraint>) -> Result<Value, BackendError> {
         let (required, preferred) = pack_keys(constraint);
         let topology = match (required.or(preferred), self.topology) {

@@ -68,8 +68,7 @@ impl Koordinator {
         BackendError::NotReady { backend: self.name().to_owned(), reason }
     }
 
-    /// Creates and updates PodGroups before it prunes others, because Koordinator holds back a gang that
-    /// lists a missing PodGroup (KOORD-07).
+    /// Writes PodGroups before it prunes: a gang that lists a missing PodGroup is held back (KOORD-07).
     async fn sync(
         &self,
         gang: &GangState<'_>,
@@ -155,9 +154,9 @@ impl SchedulerBackend for Koordinator {
         [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()
     }
 
-    /// Koordinator plans a gang with every existing pod, and never retries the pods that it did not need. So
-    /// a surplus pod is held until the hard gang is bound. Koordinator checks topology only at the first
-    /// placement. So later pods get the gang's domain as a node affinity.
+    /// Koordinator plans a gang with every existing pod, and never retries those that it did not need. So
+    /// surplus is held until the hard gang is bound. It then gets the gang's domain as a node affinity,
+    /// because Koordinator checks topology only at the first placement.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         if excess_pods::is_surplus(pod, gang.pod_gang)
             && let Some(reason) = excess_pods::unbound(gang)

@@ -66,10 +66,8 @@ pub(super) fn plan(
 }
 
 /// Returns an unreachable minimum until every pod of the hard gang is released, so that koord-scheduler
-/// ignores the gang. Once the minimum is reachable, it is never raised again.
-///
-/// If a PodGroup has lost its owner reference, its minimum stays unchanged until the reference is restored,
-/// because the repair allows no other change.
+/// ignores the gang. Once reachable, it is never raised again. While the owner reference of a PodGroup is
+/// lost, its minimum stays, because the repair allows no other change.
 fn min_member(podgroup: &PodGroup, released: bool, found: Option<&DynamicObject>) -> i32 {
     let is_held = |found: &DynamicObject| found.data.pointer("/spec/minMember") == Some(&json!(HELD));
     let is_claimed =

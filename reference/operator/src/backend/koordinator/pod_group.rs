@@ -22,9 +22,8 @@ pub(super) fn pod_groups() -> ApiResource {
     kind("scheduling.sigs.k8s.io", "v1alpha1", "PodGroup", "podgroups")
 }
 
-/// `<podgang>-<podgroup>`, shortened to the limit of a label value. Once a GangGroup was satisfied,
-/// Koordinator always treats it as satisfied. So gang termination leads to a new GangGroup, and so does the
-/// return of an idle podgroup.
+/// `<podgang>-<podgroup>`, shortened to a label value. Koordinator never forgets that a GangGroup was
+/// satisfied. So gang termination and the return of an idle podgroup lead to a new GangGroup.
 pub(super) fn name(pod_gang: &PodGang, podgroup: &str) -> String {
     let name = format!("{}-{podgroup}", pod_gang.name_any());
     shorten(MAX_LABEL, idle::resource_name(pod_gang, podgroup, name))

@@ -120,8 +120,7 @@ impl SchedulerBackend for Volcano {
         Ok(Synced { warnings: warning.into_iter().collect() })
     }
 
-    /// Volcano stores the domain of a gang only as long as the PodGroup exists. So later pods get the gang's
-    /// domain as a node affinity.
+    /// Volcano stores a gang's domain only with its PodGroup. So later pods get it as a node affinity.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
         let pod_clique = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         let bound = gang.pods.iter().filter_map(|pod| Some((domain::node_name(pod)?, pod)));

@@ -2,8 +2,7 @@
 //! ClusterTopologyBinding is applied, and only after the tree of another one is deleted (VOL-05, TOPO-09).
 //! HyperNodes of other owners are reported, but never written.
 //!
-//! The scheduler fails on a HyperNode with a deleted member. So members are created before their parents, and
-//! deleted after them.
+//! The scheduler fails on a HyperNode with a deleted member: create members first, delete them last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,8 +28,7 @@ pub(super) struct HyperNodes {
     client: Client,
 }
 
-/// The oldest binding that does not reference HyperNodes of another owner. Among equally old bindings, the
-/// one that already has `hyper_nodes`.
+/// The oldest binding without a reference to other HyperNodes. Of equally old ones, that with `hyper_nodes`.
 pub(super) fn applied_binding<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
     hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,

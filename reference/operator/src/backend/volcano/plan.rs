@@ -1,7 +1,6 @@
-//! Every podgroup becomes a subgroup policy. With `minMember` alone, surplus pods of one clique could replace
-//! missing pods of another (VOL-01). The plan omits the fields that Volcano writes after creation, so that a
-//! repair keeps them. A PodGang that Volcano cannot express is refused, so that a PodGang that bypassed
-//! admission fails closed.
+//! Every podgroup becomes a subgroup policy: with `minMember` alone, surplus pods of one clique could replace
+//! missing pods of another (VOL-01). A repair keeps what Volcano writes, because the plan omits those fields.
+//! An inexpressible PodGang is refused, so that one that bypassed admission fails closed.
 
 use std::collections::BTreeMap;
 
