@@ -93,7 +93,7 @@ pub struct PodCliqueStatus {
     /// Label selector for the scale subresource; only on standalone cliques.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hpa_pod_selector: Option<String>,
-    /// `PodCliqueScheduled` and `MinAvailableBreached`.
+    /// `PodCliqueScheduled`, `MinAvailableBreached`, `MinAvailableHeld` and `HeldByStartupOrder`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
     /// Generation hash of the PodCliqueSet to which all pods have been updated.
