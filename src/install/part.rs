@@ -3,7 +3,7 @@ use conformance_contract::scheduler::Scheduler;
 use crate::schedulers::{self, Install, SchedulerProcess};
 use crate::trainer;
 
-/// Parts are ordered by their start.
+/// In the order of restarts. In a new cluster, kube-scheduler starts first and the others after KWOK.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Etcd,
@@ -17,7 +17,7 @@ pub enum Part {
     Controller,
 }
 
-/// A process of a scheduler, by its index in the descriptions. Schedulers start in that order.
+/// A process of a scheduler, by its index in the descriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessId {
     install: usize,
@@ -48,7 +48,7 @@ impl Part {
     pub const TRAINER_PLUGIN: Self = Self::OfTrainer(2);
     pub const OF_TRAINER: [Self; 3] = [Self::JOB_SET, Self::TRAINER, Self::TRAINER_PLUGIN];
 
-    /// In start order. [`crate::cluster_spec::ClusterSpec::parts`] returns those of one cluster.
+    /// In the order of restarts. [`crate::cluster_spec::ClusterSpec::parts`] returns those of one cluster.
     pub fn all() -> impl Iterator<Item = Self> {
         let before = [Self::Etcd, Self::Apiserver];
         let nodes = [Self::Kwok, Self::ControllerManager];
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_ordered_by_start_and_have_different_logs() {
+    fn parts_are_sorted_and_have_different_logs() {
         let all: Vec<_> = Part::all().collect();
         assert!(all.is_sorted(), "{all:?}");
         let programs: BTreeSet<_> = all.iter().map(|part| part.program()).collect();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn schedulers_are_started_between_the_api_server_and_the_nodes() {
+    fn schedulers_come_between_the_api_server_and_the_nodes() {
         let all: Vec<_> = Part::all().map(Part::program).collect();
         let of_schedulers = schedulers::ALL.iter().flat_map(|install| install.processes);
         let of_schedulers: Vec<_> = of_schedulers.map(|process| process.name).collect();

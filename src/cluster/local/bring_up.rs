@@ -1,6 +1,5 @@
-//! Starts the control plane in order. All CRDs are installed before the schedulers start, because a scheduler
-//! waits indefinitely for a missing CRD. kube-controller-manager starts after the CRDs, because its garbage
-//! collector looks for new kinds only every 30 s.
+//! Starts the control plane in order. A scheduler waits indefinitely for a missing CRD, so its CRDs come
+//! first. So does kube-controller-manager: its garbage collector looks for new kinds only every 30 s.
 
 use std::time::{Duration, Instant};
 

@@ -1,9 +1,9 @@
 //! The schedulers that a cluster can have: one file with one description ([`Install`]) each. [`kai`] comes
-//! from a [`folder`] or its [`source`]; otherwise kube-scheduler binds its pods. The others come with
-//! Kubernetes, or from pinned modules. `kueue` only admits plain pods, which kube-scheduler binds. A
-//! [`configuration`] of the user, a working tree, or another [`version`] may replace the suite's. With real
-//! nodes, programs run as Deployments ([`in_cluster`]), or from the chart ([`helm`]). Each scheduler has its
-//! own user, by which the audit log identifies it, and only the rights in its file ([`rbac`]).
+//! from a [`folder`] or its [`source`]; without them, kube-scheduler binds its pods. The others come from
+//! pinned modules. `kueue` only admits plain pods, which kube-scheduler binds. A [`configuration`] of the
+//! user, a working tree, or another [`version`] may replace the suite's. With real nodes, programs run as
+//! Deployments ([`in_cluster`]), or from the chart ([`helm`]). The audit log identifies each scheduler by its
+//! user, which has only the rights in its file ([`rbac`]).
 
 mod configuration;
 mod deployed;
@@ -37,7 +37,7 @@ pub use self::source::{SchedulerSource, names as sources};
 pub(crate) use self::version::SchedulerVersion;
 pub use self::webhook_server::WebhookServer;
 
-/// In start order, which reports use too. kube-scheduler must be first.
+/// In the order of reports and of restarts. kube-scheduler must be first.
 pub(crate) static ALL: &[&Install] = &[
     &kube_scheduler::INSTALL,
     &volcano::INSTALL,
