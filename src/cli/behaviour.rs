@@ -69,8 +69,7 @@ fn history(path: &Path) -> Result<History, Failure> {
     History::read(BufReader::new(file), None).map_err(|error| failed(path, &error))
 }
 
-/// The histories are relative to `from`. Another folder may have answered other questions, such as those of
-/// `--load`.
+/// The histories are relative to `from`. The first folder replaces the answers, the others add to them.
 fn publish_column(from: &Path, mut column: Behaviour, to: &Path, is_first: bool) -> Result<(), Failure> {
     let earlier = if is_first { Behaviour::default() } else { document(&to.join(DOCUMENT))? };
     if is_first && to.exists() {

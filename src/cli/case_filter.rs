@@ -5,8 +5,7 @@ use glob::Pattern;
 
 use super::{Failure, unknown};
 
-/// A word that selects cases, such as `aon/one-pod-short`, `aon`, `topo/*`, `AON-02` or `AON-*`. The id of a
-/// clause selects the cases that judge it.
+/// Selects cases: `aon/one-pod-short`, `aon`, `topo/*`, or those that judge a clause: `AON-02`, `AON-*`.
 #[derive(Debug, Clone)]
 pub(crate) struct CaseFilter {
     word: String,

@@ -1,6 +1,5 @@
 //! `cluster create|delete|list`: a cluster that outlives the command. `create` starts a supervisor process
-//! (`__supervise`), which starts the cluster, writes `cluster.json` when the cluster is ready, and owns it
-//! until `delete`. The cluster's processes end with their supervisor.
+//! (`__supervise`), which writes `cluster.json` when the cluster is ready, and owns it until `delete`.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -136,8 +135,7 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
         .process_group(0)
         .spawn()
         .map_err(infrastructure)?;
-    // The supervisor has its own process group, so Ctrl-C does not reach it. Until the cluster is ready, the
-    // supervisor must end with this process.
+    // Ctrl-C does not reach the supervisor's process group. This process ends it until the cluster is ready.
     let mut guard = StopSupervisor { pid: Some(supervisor.id()) };
     let begin = Instant::now();
     let state = loop {

@@ -93,8 +93,7 @@ const OPTIONS: &[FormerOption] = &[
     option(&["run"], "--run-id", Some("ID"), "GROVE_CONFORMANCE_RUN={} run"),
 ];
 
-/// Returns an error for each former spelling, such as `--case aon/one-pod-short is now written: run
-/// aon/one-pod-short`.
+/// Returns an error for each former spelling: `--case aon/fits is now written: run aon/fits`.
 pub(crate) fn messages(args: &[String]) -> Vec<String> {
     let words: Vec<_> = args.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     let plain: Vec<_> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();

@@ -15,8 +15,7 @@ const MAX_OPERATOR_MEGABYTES: f64 = 150.0;
 const MAX_SUITE_MEGABYTES: f64 = 1000.0;
 const MAX_DELETION_SECONDS: f64 = 60.0;
 
-/// Selects the target to measure. Without preemption, rejects a target whose gang resources the operator does
-/// not create.
+/// Selects the target. Without preemption, rejects one whose gang resources the operator does not create.
 pub(crate) fn target(backend: &str, targets: Vec<Target>, preempts: bool) -> Result<Target, Failure> {
     let one = one_target(backend, targets, preempts)?;
     if preempts && !one.declares(Feature::Preemption) {

@@ -1,5 +1,3 @@
-//! Parses the value of --nodes.
-
 use conformance_run::node_templates::MAX_NODES;
 
 use super::Failure;

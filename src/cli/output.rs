@@ -1,6 +1,5 @@
 //! Does all printing: data to standard output, progress to standard error. On a terminal, progress is one
-//! line that is updated. Elsewhere, as in CI, it is plain lines. A closed output (`| head`, a closed
-//! terminal) is not an error.
+//! line that is updated; elsewhere it is plain lines. A closed output (`| head`) is not an error.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -194,8 +193,7 @@ impl Observer for Console {
             Verdict::Fail | Verdict::Flaky | Verdict::Error | Verdict::NotRun => {
                 self.line(&line);
                 let reason = result.outcome.reason().unwrap_or_default();
-                // One broken cluster causes errors in many cases, so print one line of each. The report has
-                // the full reasons.
+                // A broken cluster fails many cases for one reason: print one line, the report has the rest.
                 let shown = if result.outcome.verdict == Verdict::Error { 1 } else { self.reason_lines };
                 self.line(&indented(&reason, shown));
             }

@@ -1,6 +1,5 @@
-//! `pod.storeResults`: a pod stores its report in ConfigMaps of its namespace, because its files are lost
-//! when it ends. The pod succeeds once the report is stored, regardless of the verdicts, because Kubernetes
-//! must retry a killed pod and not a failed case.
+//! `pod.storeResults`: a pod stores its report in ConfigMaps, because its files are lost when it ends. Then
+//! it succeeds regardless of the verdicts: Kubernetes must retry a killed pod, not a failed case.
 
 use std::path::Path;
 

@@ -1,6 +1,5 @@
-//! `report compact`, `report check` and `report results`: the published results in `results/`. A compact
-//! report is built from full reports and checked against them. The tables follow from the compact reports
-//! alone.
+//! `report compact`, `report check` and `report results`: compact reports are built from full ones and
+//! checked against them. The tables in `results/` follow from the compact reports alone.
 
 use std::path::{Path, PathBuf};
 

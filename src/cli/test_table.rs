@@ -27,7 +27,7 @@ struct TargetTest {
     seconds: f64,
     /// Why `cargo test` runs the case. `None` if only `ci/full` runs it.
     reason: Option<Reason>,
-    /// The mutants on which no other case of their target decides a clause that must fail.
+    /// The mutants that no other case of their target kills.
     kills_alone: Vec<String>,
 }
 

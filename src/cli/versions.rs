@@ -56,8 +56,7 @@ fn pins() -> Vec<Pin> {
     pins
 }
 
-/// Returns newer releases, newest first. If the module is also pinned in a newer version, only releases of
-/// the pinned minor version count.
+/// Returns newer releases, newest first. If a newer version is pinned too, only those of the pinned minor.
 fn newer(pin: &Pin, pins: &[Pin], published: &[ModuleVersion]) -> Vec<String> {
     let Ok(pinned) = pin.version.parse::<ModuleVersion>() else { return Vec::new() };
     let is_newer = |other: &Pin| {

@@ -3,7 +3,6 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use conformance_contract::kubernetes::Kubernetes;
 
-/// Parses a Kubernetes version such as `1.36`.
 pub(super) fn version() -> impl TypedValueParser<Value = Kubernetes> {
     let known = Kubernetes::WITH_PREVIEWS;
     let known = known.map(|version| PossibleValue::new(version.minor()).help(version.about()));

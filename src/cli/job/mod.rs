@@ -1,7 +1,6 @@
-//! `job`: runs the suite as pods of a Job in a cluster. This side submits the Job, prints the pods' logs,
-//! fetches and merges their reports, and removes what it created. [`pod_args`] derives the pods' arguments.
-//! In a pod, `request` derives the share of the cases from the pod's index, and `publish` stores the report
-//! in ConfigMaps.
+//! `job`: runs the suite as pods of a Job in a cluster. This side submits the Job with the arguments of
+//! [`pod_args`], prints the pods' logs, merges their reports, and removes what it created. In a pod,
+//! `request` derives its share of the cases, and `publish` stores the report in ConfigMaps.
 
 mod pod_args;
 

@@ -1,6 +1,5 @@
-//! `dev mutate`: measures the suite with machine-made mutations of the reference operator. `operator` is a
-//! control plane on which mutations run, `samples` has the results. `conformance-mutation` finds the
-//! mutations, and decides how each is tried.
+//! `dev mutate`: measures the suite with machine-made mutations of the reference operator. `operator` runs
+//! those that `conformance-mutation` finds, and `samples` stores the results.
 
 mod operator;
 mod samples;

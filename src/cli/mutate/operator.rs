@@ -1,5 +1,4 @@
-//! The control planes on which mutations run. Only the operator of each restarts, with the number of a
-//! mutation in its environment.
+//! The control planes for mutations. Only the operator restarts, with a mutation's number as a variable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -307,8 +306,7 @@ impl Subject for MutatedOperator {
             let executed = tokio::select! {
                 biased;
                 ended = &mut running => ended.map_err(|error| unusable(&error))??,
-                // The driver of the cancelled case repairs the control plane; the next dedicated case waits
-                // for it.
+                // The cancelled driver repairs the control plane first; the next dedicated case waits for it.
                 () = cancellation.requested(), if is_dedicated => Executed::Cancelled,
             };
             Ok(end_of(&id, executed))

@@ -148,8 +148,7 @@ async fn ask(
             );
         }
     }
-    // Exclusive questions go first. Otherwise each of them would wait for the running questions to end, and
-    // no other question would start meanwhile.
+    // Exclusive questions go first: each would otherwise wait for the running ones, and block the others.
     asked.sort_by_key(|(.., observation)| observation.case.isolation != Isolation::Exclusive);
     let mut running = JoinSet::new();
     for (index, target, round, observation) in asked {

@@ -51,8 +51,7 @@ const MAX_NAME: usize = 24;
 pub(super) const SCOPE_OF_PAIRS: &str = "PodGang";
 const MAX_NODES: u32 = 10_000;
 
-/// Reads the user's own workload. Rejects a workload that does not fit the nodes. Prints the reasons if only
-/// a scheduler can decide whether it fits.
+/// Reads the user's own workload. Rejects one that does not fit, and prints what only a scheduler can decide.
 pub(super) fn own_workload(
     file: &Path,
     WorkloadNodes { source, nodes }: WorkloadNodes,

@@ -1,5 +1,4 @@
-//! A Job whose pods run the suite. The pods judge what runs in the cluster, and cannot read files of this
-//! machine.
+//! A Job whose pods run the suite. They judge what runs in the cluster, and read no files of this machine.
 
 use super::{OperatorSource, Request};
 use crate::Failure;

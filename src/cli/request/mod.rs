@@ -1,5 +1,4 @@
-//! The validated request of a run. It is created once, from the command line, the configuration file and
-//! the files that they name. Later code reads no arguments.
+//! The validated request of a run, from the command line and the files it names. Later code reads neither.
 
 mod cases;
 mod cluster;

@@ -1,5 +1,4 @@
-//! `run` and the tools for other workloads: runs cases on clusters, writes the report, and returns the exit
-//! code.
+//! `run` and the tools for other workloads: runs cases on clusters, writes the report, returns the exit code.
 //!
 //! - `plan` selects the cases and targets, and `rounds` divides them among several control planes;
 //! - `one_cluster` runs a plan on one cluster, and `reproduce` is the command line that runs one case again;

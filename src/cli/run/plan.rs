@@ -14,8 +14,7 @@ const NOT_OBSERVED: &str =
 /// planned without the suite's cases. A plan of observations has targets only.
 pub(crate) fn plan(kubernetes: Kubernetes, request: &Request) -> Result<RunPlan, Failure> {
     let Request { subject, selection, operator, .. } = request;
-    // Select targets of the old version, because the gangs of an upgraded cluster are created before the
-    // upgrade.
+    // The gangs of a cluster are created before its upgrade, on targets of the old version.
     let kubernetes = operator.replaced_kubernetes().unwrap_or(kubernetes);
     let scope = subject.scope.as_deref();
     let targets = || {
