@@ -1,5 +1,4 @@
-//! Packs a report's folder into one `.tar.gz` of limited size. An in-cluster run sends its results through
-//! the API server, which limits the size.
+//! Packs a report's folder into a `.tar.gz` that an API server accepts: an in-cluster run sends it there.
 //!
 //! `report.yaml` is always included. Case folders are included completely or not at all: first those of cases
 //! that did not pass, small before large. Each part is compressed separately, so that its size is known

@@ -1,6 +1,5 @@
-//! Concludes the clauses of a target from the judgements of its cases, in pure functions, so that `verify`
-//! can repeat this. A check gives each violation a word: the code in the report is clause and word, such as
-//! `AON-02/bound-in-part`.
+//! Concludes the clauses of a target from the judgements of its cases. Pure, so that `verify` can repeat it.
+//! The code of a violation consists of the clause and the word of the check: `AON-02/bound-in-part`.
 
 use conformance_contract::clauses::{Clause, Feature, Level};
 use conformance_contract::verdict::{Outcome, Verdict};

@@ -1,19 +1,16 @@
 //! The report: what a run found, and its renderings.
 //!
-//! A run passes one [`CaseResult`] per case: the [`Outcome`] and the [`Violation`]s of each clause that the
-//! case checked. Pure functions derive the rest: [`TargetReport::conclude`] one [`ClauseResult`] per clause
-//! of the contract, [`summarize`] the counts, and [`exit_code`] the exit status. [`verify()`] checks whether
-//! a document follows from its cases. [`write_all`] stores the [`Report`] as YAML, JSON, JUnit XML and
-//! Markdown.
+//! A run passes one [`CaseResult`] per case, with the [`Outcome`] and the [`Violation`]s of each clause. Pure
+//! functions derive the rest: [`TargetReport::conclude`] one [`ClauseResult`] per clause, [`summarize`] the
+//! counts, and [`exit_code`] the exit status. [`verify()`] checks that a document follows from its cases.
+//! [`write_all`] stores the [`Report`] as YAML, JSON, JUnit XML and Markdown.
 //!
-//! - Document: `model`, `seconds`, `processor_seconds` and `peak_memory` define it; `schema` publishes its
-//!   JSON Schema; `store` reads and writes it; `v1alpha1` reads the previous version; `results` is written
-//!   during a run.
-//! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify`
-//!   and `evidence`.
-//! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, and `archive` (one
-//!   file). `compact` builds the reports of `results/`; `published` their tables, with the rows of
-//!   `areas`.
+//! - Document: `model`, `seconds`, `processor_seconds`, `peak_memory`; its JSON Schema (`schema`); reading
+//!   and writing (`store`); the previous version (`v1alpha1`); what is written during a run (`results`).
+//! - Derivation: `conclude`, `declared`, `features`, `precondition`, `summary`, `headline`, `exit`, `verify`,
+//!   `evidence`.
+//! - Several runs: `left_out` and `lost` (shards), `merge`, `compare`, `table`, `accept`, `archive`.
+//!   `compact` builds the reports of `results/`, and `published` their tables, with the rows of `areas`.
 //! - Renderings: [`matrix`], [`reasons`] and [`overview`] prepare the data, also for `conformance-page`.
 //!   `markdown`, `terminal`, `junit`, `annotations` (GitHub Actions) and `ai_conformance` render it.
 

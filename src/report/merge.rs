@@ -1,5 +1,4 @@
-//! Merges several reports: the shards of a run, or runs of one operator with other backends, providers or
-//! upgrades.
+//! Merges reports: the shards of a run, or runs of one operator with other backends, providers or upgrades.
 //!
 //! - Documents must have the same suite, contract and operator. Targets are matched by backend and variant.
 //!   Documents that share a target must have the same scheduler version and features for it. If they also

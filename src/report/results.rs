@@ -1,5 +1,4 @@
-//! `results.jsonl`: the result of each case, written when it ends, so that a killed run loses only unfinished
-//! cases.
+//! `results.jsonl`: a line per case, written when it ends, so that a killed run loses only unfinished cases.
 //!
 //! Each line is a JSON object with one key. `run` contains the report in which no case has ended. The last
 //! such line counts, because some values are known only when the cluster is ready. `case` contains the result

@@ -1,6 +1,5 @@
-//! The published JSON Schemas of the documents, derived from `model`, `evidence` and `compact`. A test
-//! compares those in `docs/`, such as `docs/report.schema.json`; `UPDATE_SCHEMA=1 cargo test
-//! published_schema` updates them.
+//! The published JSON Schemas, from `model`, `evidence` and `compact`. A test compares those in `docs/`;
+//! `UPDATE_SCHEMA=1 cargo test published_schema` writes them.
 
 use schemars::schema_for;
 

@@ -1,6 +1,5 @@
-//! Reads and writes the files of a report: `report.yaml`, `report.json`, `junit.xml`, `report.md`, each under
-//! a temporary name that is then renamed. Reading first rejects documents of another kind, so that the error
-//! names the real problem.
+//! Reads and writes the files of a report, each under a temporary name that is then renamed. Documents of
+//! another kind are rejected first, so that the error names the real problem.
 
 use std::{
     fs, io,

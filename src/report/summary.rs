@@ -1,5 +1,4 @@
-//! Counts clauses by verdict, for each level, source and class. The functions are pure, so that `verify` can
-//! count again.
+//! Counts clauses by verdict, for each level, source and class. Pure, so that `verify` can count again.
 
 use std::fmt;
 use std::ops::Add;
