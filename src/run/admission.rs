@@ -144,8 +144,7 @@ async fn try_set(
     }
 }
 
-/// Sends a pod of each clique as a dry run. In an existing cluster, policies of the namespace may reject it
-/// although the namespace of the case has none.
+/// Sends a pod of each clique as a dry run. In an existing cluster, the namespace's policies may reject it.
 async fn try_pods(
     test_cluster: &TestCluster,
     manifest: &Manifest,

@@ -53,8 +53,7 @@ fn deciding(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     if outcomes.iter().any(is_decided) { outcomes.into_iter().filter(is_decided).collect() } else { outcomes }
 }
 
-/// Combines the attempts of a case into one result. A clause that passed only in a later attempt is flaky,
-/// unless its deviation is a known race.
+/// Combines the attempts of a case. A clause that passed only later is flaky, unless it is a known race.
 pub(crate) fn of_attempts(mut attempts: Vec<CaseResult>, target: Target) -> CaseResult {
     let count = attempts.len();
     let Some(mut last) = attempts.pop() else { unreachable!("a case has at least one attempt") };

@@ -57,9 +57,8 @@ pub fn may_show(case: &str, target: Target) -> bool {
     DEVIATIONS.iter().any(|known| known.case == case && known.target == target)
 }
 
-/// Returns the deviation of a case of the suite that may explain these violations of a user's workload. A
-/// workload shows any partly bound or pending unit with the same code, so the clause and the PodCliqueSets
-/// distinguish the deviations.
+/// Returns the deviation of the suite that may explain these violations of a user's workload. Their code is
+/// the same for any partly bound or pending unit, so clause and PodCliqueSets distinguish deviations.
 pub(crate) fn of_workload(
     header: &Header,
     clause: &str,

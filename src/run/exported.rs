@@ -3,8 +3,7 @@
 use conformance_history::text;
 use serde_json::Value;
 
-/// Metadata that a manifest exported from a cluster has. With `ownerReferences`, the garbage collector would
-/// delete the object, because its owner does not exist.
+/// Metadata of an exported object. The garbage collector would delete an object whose owner does not exist.
 const OF_CLUSTER: [&str; 9] = [
     "uid",
     "resourceVersion",

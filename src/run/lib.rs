@@ -1,24 +1,19 @@
-//! A run: executes the selected cases on the selected targets, as concurrently as their isolation allows, and
-//! writes a report.
+//! A run: executes cases on targets, as concurrently as their isolation allows, and writes a report.
 //!
 //! - [`suites`] lists the suites and their cases.
-//! - [`run_plan`] selects and orders the cases, [`environment`] starts clusters and executes cases on them,
-//!   and [`runner`] executes a whole plan. [`interruption`] ends a run early, and [`first_failure`] stops
-//!   further cases from starting.
+//! - [`run_plan`] selects and orders the cases, [`environment`] executes cases on clusters, and [`runner`] a
+//!   whole plan. [`interruption`] ends a run early, [`first_failure`] keeps further cases from starting.
 //! - [`verdict`] turns findings into outcomes, `attempts` combines those of several attempts, and
 //!   [`deviations`] lists known violations of real schedulers.
 //! - [`report_document`] assembles the report, with the origin of programs from `provenance`.
 //!   [`results_writer`] writes results during the run, and `artifacts` the files of each case.
-//! - [`workload`] turns a user's own PodCliqueSets into a case, and [`admission`] validates them at the API
-//!   server before the case, with suggestions of `unknown_fields`. `manifest` reads the user's documents.
-//!   `kinds` lists their kinds, `types` checks types of values, and `exported` removes what belongs to another
-//!   cluster. `unjudgeable` finds PodCliqueSets that the case cannot judge. [`node_templates`] describes nodes
-//!   like those of the user's cluster. [`feasibility`] decides whether the pods of one PodCliqueSet fit the
-//!   nodes. `joint` decides it for all PodCliqueSets of a manifest, and uses `references` and
-//!   `domain_selectors`.
+//! - [`workload`] turns a user's PodCliqueSets into a case. `manifest` reads them, with `kinds`, `types` and
+//!   `exported`. [`admission`] validates them at the API server, with suggestions of `unknown_fields`.
+//!   `unjudgeable` finds those that the case cannot judge. [`node_templates`] describes nodes like those of
+//!   the user's cluster. [`feasibility`] decides whether the pods of one PodCliqueSet fit the nodes, and
+//!   `joint` whether those of all do, with `references` and `domain_selectors`.
 //! - [`near_limit`] compares the decision of [`feasibility`] with what a scheduler does.
-//! - [`shrink`] finds a smaller generated workload that still fails. [`contract_pages`] renders clauses as
-//!   Markdown.
+//! - [`shrink`] finds a smaller workload that still fails. [`contract_pages`] renders clauses as Markdown.
 
 pub mod admission;
 mod artifacts;

@@ -46,8 +46,7 @@ fn remove_priority(part: &mut Value, manifest: &Manifest) {
     }
 }
 
-/// Replaces a claim of the manifest by an emptyDir, which needs no volume. Returns a reason if only a
-/// scheduler can decide where the pods can run.
+/// Replaces a claim of the manifest by an emptyDir. Returns a reason if only a scheduler can place the pods.
 fn replace_claim(volume: &mut Value, manifest: &Manifest, knowledge: Knowledge) -> Option<&'static str> {
     let named = volume["persistentVolumeClaim"]["claimName"].as_str();
     let claim = match named {

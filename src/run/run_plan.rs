@@ -52,9 +52,8 @@ impl RunPlan {
 
     /// Returns the initial number of control planes for dedicated cases, which mostly wait, by scheduler.
     ///
-    /// Each scheduler gets one. There are up to three in all, or one more than there are schedulers. Each
-    /// extra one goes to the scheduler with the longest queue per control plane, if that has at least five
-    /// cases, which justifies the start.
+    /// Each scheduler gets one; there are up to three in all, or one more than schedulers. An extra one goes
+    /// to the longest queue per control plane, if it has at least five cases, which justify the start.
     pub fn control_planes(&self, lifecycle_scope: Option<Target>) -> BTreeMap<Scheduler, u32> {
         let lengths_on = |target: Target| {
             let runs_here = move |case: &Case| {

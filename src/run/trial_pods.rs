@@ -1,5 +1,4 @@
-//! A pod for each clique of a user's workload, for a dry run. No schema of a PodCliqueSet shows that the API
-//! server rejects its pods, such as a mount without a volume.
+//! A pod for each clique of a user's workload, for a dry run: no schema finds a mount without its volume.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +8,7 @@ use serde_json::{Value, json};
 
 const PRIORITY: &str = "priorityClassName";
 
-/// The name of each clique, and a pod of its template. If `inherits_priority` is set, a pod without a priority
-/// class has that of the PodCliqueSet.
+/// Each clique's name and pod. With `inherits_priority`, a pod without a class has that of the PodCliqueSet.
 pub(crate) fn of(set: &Value, namespace: &str, inherits_priority: bool) -> Vec<(String, Value)> {
     let name = text(&set["metadata"]["name"]);
     let class = text(&set["spec"]["template"][PRIORITY]);

@@ -70,8 +70,7 @@ fn same_name(manifest: &Manifest) -> Option<(usize, DocumentError)> {
     None
 }
 
-/// Returns the first companion with the name of an object that the operator creates, unless it takes over such
-/// an object. Admission does not know the companions.
+/// Returns the first companion that has the name of an object of the operator, and is not taken over.
 pub(crate) fn name_of_grove(manifest: &Manifest, target: Target) -> Option<(usize, DocumentError)> {
     for (_, set) in &manifest.sets {
         for (kind, name) in taken_names(set, target) {

@@ -1,5 +1,4 @@
-//! Suggests the fields that a user has meant, from the schema of a CRD. The API server only names the unknown
-//! fields.
+//! Suggests the fields that a user meant, from a CRD's schema: the API server only names unknown ones.
 
 use serde_json::Value;
 

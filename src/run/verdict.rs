@@ -1,5 +1,4 @@
-//! Turns the findings of a case's check, and the way its driver stopped, into outcomes. This is the only
-//! place where a finding becomes a verdict.
+//! Only this module turns the findings of a case, and the way its driver stopped, into outcomes.
 
 use conformance_check::binding;
 use conformance_contract::clauses::{self, Clause, Feature};
@@ -258,8 +257,7 @@ pub(crate) fn with_excluded(case: &Case, target: Target, mut result: CaseResult)
     result
 }
 
-/// Returns the target as if the operator declared the features that the case's clauses need. Returns `None`
-/// if the backend cannot have them.
+/// The target as if the operator declared the features of the case. `None` if the backend cannot have them.
 pub(crate) fn as_if_declared(case: &Case, target: Target) -> Option<Target> {
     let undeclared = case.clauses.iter().filter_map(|id| target.undeclared(clauses::clause(id)?));
     let features: Vec<_> = undeclared.filter(|feature| target.lacks_by_declaration(*feature)).collect();
@@ -311,8 +309,7 @@ fn infrastructure(history: &History, stop: Option<&Stop>) -> Option<String> {
     }
 }
 
-/// The first of these decides: failed infrastructure, a violation, a violated precondition, an operator that
-/// exited, an early stop.
+/// The first of these decides: infrastructure, violation, violated precondition, exited operator, early stop.
 fn outcome<'a>(
     findings: impl Iterator<Item = &'a Finding>,
     history: &History,

@@ -10,8 +10,7 @@ use futures::future::join_all;
 
 use super::{Environment, Origin};
 
-/// How long interrupted cases may still run. The check of a workload of 1,000 pods takes longer and cannot be
-/// cancelled, so such a case is abandoned.
+/// How long interrupted cases may still run. The check of 1,000 pods takes longer, and is abandoned.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Environment {

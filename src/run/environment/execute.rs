@@ -260,8 +260,7 @@ impl Environment {
             }
         }
         if let Some(reason) = self.missing_scheduler(target) {
-            // A stand-in replaced the missing scheduler. Drop scheduling clauses that the case does not
-            // check: only the stand-in violated them.
+            // Drop scheduling clauses that the case does not check: only the stand-in violated them.
             let checked = verdict::checked_clauses(case, target);
             judgements.retain(|judgement| {
                 verdict::is_contract(&judgement.clause) || checked.contains(&judgement.clause.as_str())

@@ -3,8 +3,7 @@
 //!
 //! - `pods`: what one pod requests. `node_rules`: labels and taints. `fields`: references to objects that do
 //!   not exist, and fields that only a scheduler can evaluate.
-//! - `topology`: the groups of pods that must be in one domain. `packing`, `search`: whether all pods fit at
-//!   once.
+//! - `topology`: the groups that must be in one domain. `packing`, `search`: whether all pods fit at once.
 
 mod fields;
 mod node_rules;
@@ -44,8 +43,7 @@ impl fmt::Display for Misfit {
 pub enum Knowledge {
     /// All labels, taints, resources and objects are known, because the nodes are simulated.
     Complete,
-    /// Only what the harness sets is known. Real nodes have further labels and resources, and their cluster
-    /// has further objects.
+    /// Only what the harness sets is known: real nodes and clusters have more labels, resources and objects.
     OfHarness,
 }
 

@@ -1,6 +1,5 @@
-//! Decides whether all pods fit the nodes at the same time, by bounds, simulated schedulers and an exact
-//! search. A scheduler moves no placed pod: if only the exact search finds a placement, a real scheduler may
-//! leave a pod pending.
+//! Decides whether all pods fit at the same time, by bounds, simulated schedulers and an exact search. A
+//! scheduler moves no placed pod, so it may miss a placement that only the exact search finds.
 
 use conformance_facts::quantity::Amount;
 

@@ -70,8 +70,7 @@ fn ports(spec: &Value) -> Vec<Port> {
 }
 
 impl Shape<'_> {
-    /// Removes the requests that devices satisfy on nodes without the resource, because only a scheduler can
-    /// allocate devices. Returns a reason for each.
+    /// Removes requests that devices satisfy, which only a scheduler can allocate. Returns a reason for each.
     pub(super) fn without_resources_of_devices(
         &mut self,
         nodes: &[Node<'_>],
