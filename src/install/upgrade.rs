@@ -46,8 +46,7 @@ impl Upgrade {
         if self.control_plane.is_some() { "kubernetes" } else { "operator" }
     }
 
-    /// Returns what the upgrade replaces, before and after it, as text for histories. `now` is the version of
-    /// Kubernetes before the upgrade.
+    /// Returns what the upgrade replaces, before and after, as text. `now` is the version before it.
     pub fn titles(&self, now: Kubernetes) -> [String; 2] {
         match &self.control_plane {
             Some(next) => [now, next.kubernetes].map(|version| format!("Kubernetes {version}")),

@@ -16,8 +16,7 @@ pub struct OperatorChart {
     /// Relative to the source.
     pub folder: PathBuf,
     pub release: String,
-    /// The operator's Deployment, in the operator's namespace. The label `app.kubernetes.io/name` of its pods
-    /// has this name as its value.
+    /// The operator's Deployment in its namespace. Its pods have this name as `app.kubernetes.io/name`.
     pub deployment: String,
     /// The lease for leader election of the replicas, in the same namespace.
     pub lease: String,

@@ -39,7 +39,7 @@ pub struct Declared {
     /// What the operator adds to pods, each with a link.
     #[serde(default)]
     pub pod_additions: Vec<PodAddition>,
-    /// The kinds of existing objects with the name of one that it needs, which the operator takes over.
+    /// The kinds of objects that the operator takes over if one with a name that it needs already exists.
     #[serde(default)]
     pub takes_over: Vec<TakenOver>,
 }

@@ -63,8 +63,8 @@ impl ProcessHome {
     }
 }
 
-/// A configuration of the user, with the suite's access to the API server, no leader election, and the
-/// profiles for which kube-scheduler stands in.
+/// The user's configuration with the suite's access to the API server and the profiles for which
+/// kube-scheduler stands in, without leader election.
 fn adapted(of_user: &Value, of_suite: &Value) -> Value {
     let mut adapted = of_user.clone();
     if adapted["kind"] != KUBE_KIND {

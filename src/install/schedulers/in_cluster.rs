@@ -99,9 +99,8 @@ impl DeployedScheduler {
                 "template": {"metadata": {"labels": labels}, "spec": pod},
             },
         }));
-        // With one replica, `minAvailable: 1` would block a drain indefinitely. The pod may be evicted,
-        // because gangs only wait until a new pod starts on another node. Without `AlwaysAllow`, a pod that
-        // never becomes ready could not be evicted.
+        // `minAvailable: 1` would block a drain indefinitely. The pod may be evicted, because gangs only wait
+        // until another one starts. `AlwaysAllow` also allows it for a pod that never becomes ready.
         objects.push(json!({
             "apiVersion": "policy/v1",
             "kind": "PodDisruptionBudget",

@@ -91,8 +91,7 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("", &["pods/status"], &["patch"]),
     Right::new("scheduling.koordinator.sh", &["reservations/status"], &["update"]),
     Right::new("events.k8s.io", &["events"], &["create", "patch"]),
-    // DynamicResources is a default plugin. Since Kubernetes 1.36, the API server requires `binding` when a
-    // claim's allocation changes.
+    // For the default plugin DynamicResources. Since 1.36, a change of a claim's allocation needs `binding`.
     Right::new("resource.k8s.io", &["resourceclaims"], &["update"]),
     Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
     // The network topology manager counts the nodes of each domain.

@@ -12,8 +12,7 @@
 //! Quota alone would make the negative case a test of arithmetic. So the flavor has a topology, with which
 //! Kueue compares gangs with nodes, and the quota is larger than any case needs.
 //!
-//! One worker handles all pod groups, in the order of their pods. So Kueue creates the Workload of a canary
-//! after that of the gang, and tries it later.
+//! One worker handles all pod groups, in the order of their pods. So Kueue tries a canary after the gang.
 
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;

@@ -68,8 +68,7 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::read("scheduling.x-k8s.io", &["podgroups"]),
     Right::new("", &["pods/status"], &["patch"]),
     Right::new("events.k8s.io", &["events"], &["create", "patch"]),
-    // DynamicResources is a default plugin. Since Kubernetes 1.36, the API server requires `binding` when a
-    // claim's allocation changes.
+    // For the default plugin DynamicResources. Since 1.36, a change of a claim's allocation needs `binding`.
     Right::new("resource.k8s.io", &["resourceclaims"], &["update"]),
     Right::new("resource.k8s.io", &["resourceclaims/binding", "resourceclaims/status"], &["patch", "update"]),
 ];

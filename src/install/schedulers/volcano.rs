@@ -54,8 +54,7 @@ const CONFIGURED_BY: &[&str] = &["--scheduler-conf=", "--disable-default-schedul
 static MODULE: Module =
     module!("volcano", "-s -w -X volcano.sh/volcano/pkg/version.Version=v1.15.1", Some(&APIS));
 
-/// Volcano 1.15.1 builds against the copy of volcano.sh/apis in its repository. The newest published one
-/// lacks one constant of that copy.
+/// Volcano 1.15.1 builds against its own copy of volcano.sh/apis. The newest published one lacks a constant.
 static APIS: Amendment = Amendment {
     module: "volcano.sh/apis",
     version: "v1.14.0",
@@ -113,8 +112,7 @@ pub(super) const RIGHTS: &[Right] = &[
     Right::new("scheduling.volcano.sh", &["queues/status"], &["update"]),
 ];
 
-/// For preemption, which only local cases enable. `defaultEvictor` in `pkg/scheduler/cache/cache.go` updates
-/// the status of a pod and deletes it.
+/// For preemption, which only local cases enable (`defaultEvictor` in `pkg/scheduler/cache/cache.go`).
 const EVICTION_RIGHTS: &[Right] = &[Right::new("", &["pods"], &["delete"])];
 
 /// Omits the plugins in `off`. If `preempts` is true, the scheduler preempts whole gangs, as the product does
