@@ -112,8 +112,7 @@ pub async fn delete(client: &Client, object: &Value) -> Result<(), ClusterError>
     }
 }
 
-/// Deletes an object without waiting for its finalizers. The finalizers are removed after the deletion
-/// request, because no controller can then add them again.
+/// Deletes an object despite its finalizers. After the deletion request, no controller can add them again.
 pub(crate) async fn delete_despite_finalizers(client: &Client, object: &Value) -> Result<(), ClusterError> {
     delete(client, object).await?;
     let (api, kind, name) = api_of(client, object);

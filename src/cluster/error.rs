@@ -85,7 +85,7 @@ pub enum ClusterError {
     WatchLost { kind: &'static str, seconds: u64, failures: u32, last: String },
     #[error("failed to watch {what}: {source}")]
     Watch { what: String, source: Box<kube::runtime::wait::Error> },
-    /// The error of a recorded run, of which the record has only the text.
+    /// The error of a recorded run. The record has only its text.
     #[error("{0}")]
     Recorded(String),
     #[error(

@@ -1,6 +1,5 @@
-//! A cluster that someone else runs. A run installs nothing in it, and removes everything that it creates.
-//! Cases get nodes that KWOK simulates, with one taint per case. Or they lease some of the cluster's own
-//! nodes, which the harness restores afterwards.
+//! A cluster that someone else runs. A run installs nothing in it, and removes what it creates. KWOK
+//! simulates the nodes of a case, or the case leases some of the cluster's own, which the harness restores.
 
 use std::path::Path;
 use std::time::Duration;

@@ -35,8 +35,7 @@ impl Served {
         Ok(served)
     }
 
-    /// Fails if the cluster does not serve a kind. A scheduler would wait for the kind and bind no pod, and
-    /// only its log would show this.
+    /// Fails if a kind is not served: a scheduler would wait and bind no pod, which only its log would show.
     pub(crate) fn check_kinds(&self, kinds: &[Kind]) -> Result<(), ClusterError> {
         let is_served = |kind: &&Kind| {
             let group = kind.api_version.split_once('/').map_or("", |(group, _)| group);
@@ -55,8 +54,7 @@ impl Served {
         granted(client, self.needed(needed)).await
     }
 
-    /// Returns the rights that a run needs here, without those for kinds that are not served. The search for
-    /// leftovers lists all kinds.
+    /// Returns the rights for the kinds that are served, and those to list all kinds, to find leftovers.
     pub(crate) fn needed(&self, needed: Vec<Right>) -> BTreeSet<Right> {
         let mut rights = BTreeSet::new();
         for (group, plural, is_namespaced) in &self.listed {

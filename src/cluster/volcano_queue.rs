@@ -4,9 +4,8 @@ use kube::core::{ApiResource, GroupVersionKind};
 
 use crate::ClusterError;
 
-/// Fails if Volcano's default queue is not Open. If the scheduler creates the queue and no controller runs,
-/// the queue has no state. Volcano's plugin `proportion` then allocates nothing from it, and pods report
-/// `NotEnoughResources` although everything is free (1.15.1).
+/// Fails if Volcano's default queue is not Open. Without a controller, it has no state. Volcano's plugin
+/// `proportion` then allocates nothing, and pods report `NotEnoughResources` (1.15.1).
 pub(crate) async fn check_open(client: &Client) -> Result<(), ClusterError> {
     let kind = GroupVersionKind::gvk("scheduling.volcano.sh", "v1beta1", "Queue");
     let queues: Api<DynamicObject> = Api::all_with(client.clone(), &ApiResource::from_gvk(&kind));

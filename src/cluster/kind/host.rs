@@ -7,8 +7,7 @@ use crate::ClusterError;
 
 /// Disk space for the containers and volumes of a cluster: about 800 MB on each of thirteen nodes.
 const DISK_MIB: u64 = 12 * 1024;
-/// Minimum inotify limits for thirteen nodes. With the default of 128 instances, some kubelets and container
-/// runtimes never start.
+/// For thirteen nodes. With the default of 128 instances, some kubelets and container runtimes never start.
 const INOTIFY: [(&str, u64); 2] = [("max_user_instances", 768), ("max_user_watches", 49_152)];
 
 /// Commands that prepare a Debian host. They need root.

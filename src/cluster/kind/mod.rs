@@ -79,8 +79,7 @@ impl KindCluster {
         in_cluster::write_topology(&client).await?;
         let nodes_ready_in = begin.elapsed();
         load(&spec.kind, &name, spec.images_of_nodes(), None).await?;
-        // Load these images only on the control plane, where the schedulers run. An image takes twice its
-        // size on each node.
+        // Only the control plane runs the schedulers. An image takes twice its size on each node.
         load(&spec.kind, &name, spec.images_of_schedulers(), Some(&control_plane(&name))).await?;
         let rights_of_all = rights_of_all::read(&client).await?;
         let schedulers = in_cluster::install(&client, spec, &home.path).await?;

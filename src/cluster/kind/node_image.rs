@@ -1,5 +1,4 @@
-//! The node image for kind. If no registry has a published image, `images/node/Dockerfile` builds one, and a
-//! hash of all its inputs is its name.
+//! The node image for kind: published, or built from `images/node/Dockerfile` and named by its inputs' hash.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

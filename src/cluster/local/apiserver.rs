@@ -27,8 +27,7 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
         "--bind-address=127.0.0.1".into(),
         // Without this flag, kube-apiserver looks for a default route, and exits on a machine that has none.
         "--advertise-address=127.0.0.1".into(),
-        // Without this flag, kube-apiserver reconciles the endpoints of the Service `kubernetes`, which
-        // cannot have a loopback address.
+        // By default, kube-apiserver writes Endpoints of `kubernetes`, which cannot have a loopback address.
         "--endpoint-reconciler-type=none".into(),
         format!("--secure-port={}", of.port),
         format!("--client-ca-file={}", of.client_ca.display()),

@@ -17,8 +17,7 @@ use super::certs::{CERTIFICATE, TOKEN};
 use crate::ClusterError;
 
 impl LocalCluster {
-    /// Returns the proxy of a part, and starts it at the first call. A part in [`ClusterSpec::proxied`] uses
-    /// its proxy from its next start on.
+    /// Returns a part's proxy. A part in [`ClusterSpec::proxied`] uses its proxy from its next start on.
     pub fn proxy(&self, part: Part) -> Result<ProxyHandle, ClusterError> {
         let missing = || ProgramError::NoProgram {
             program: format!("a fault proxy of {}, which does not use the API server", part.program()),
