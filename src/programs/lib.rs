@@ -3,8 +3,7 @@
 //! - [`components`] builds etcd, Kubernetes, KWOK and the schedulers from pinned Go modules.
 //! - [`source`] builds programs from a working tree of the user.
 //! - [`own_program`] runs the programs of the reference implementation.
-//! - [`images`] builds images of programs; [`cargo`] builds programs of this project. [`docker`] runs the
-//!   Docker engine.
+//! - [`images`] builds images, [`cargo`] this project's programs. [`docker`] runs the Docker engine.
 //! - [`blocking`] runs work that blocks a thread, in async code.
 //! - [`preflight`] checks, before a build, whether this machine has what the programs need.
 //! - [`process`] starts processes that do not outlive their owner; [`ports`] reserves their loopback ports.

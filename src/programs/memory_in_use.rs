@@ -1,5 +1,4 @@
-//! The private memory of this process and its children. File-backed memory does not count, because the kernel
-//! can reclaim it.
+//! The private memory of this process and its children: the kernel can reclaim file-backed memory.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

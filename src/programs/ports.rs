@@ -1,6 +1,5 @@
-//! Reserves loopback ports, below the ephemeral range of outgoing connections. A lock on a file reserves each
-//! port until the cluster is deleted: without it, a server of another cluster could take the port first, and
-//! receive the writes of this cluster's clients.
+//! Reserves loopback ports, below the ephemeral range of outgoing connections. A file lock reserves each
+//! until the cluster is deleted: a server of another cluster could receive the writes of this one's clients.
 
 use std::fs::File;
 use std::net::TcpListener;

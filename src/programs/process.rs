@@ -1,6 +1,5 @@
-//! Starts child processes that never outlive their owner. A launcher, the hidden `__exec` subcommand,
-//! requests a SIGKILL from the kernel for the death of its parent. It then checks that the parent still runs,
-//! and executes the program.
+//! Starts child processes that never outlive their owner. The launcher `__exec` asks the kernel to send it
+//! SIGKILL when its parent dies. It then checks that the parent still runs, and executes the program.
 //!
 //! The kernel sends the signal when the *thread* that spawned the child ends, so each child has its own
 //! thread here. Each child also has its own process group, so that Ctrl-C reaches only the owner.

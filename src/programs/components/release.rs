@@ -1,5 +1,4 @@
-//! The folder of a release: built programs, and the files of their modules that the harness reads. A user
-//! unpacks the folder from an archive, and needs no compiler.
+//! The folder of a release: built programs and files of their modules. Its user needs no compiler.
 //!
 //! `SHA256SUMS` lists the files with their digests. A file is used only if it has the listed digest, so an
 //! altered or incomplete program never starts. `dev components fetch` writes such a folder.
@@ -83,8 +82,7 @@ impl ReleaseFolder {
         self.digests.contains_key(&program_file(component))
     }
 
-    /// Returns the programs of these components that the release contains. Checks the digests in parallel,
-    /// because the files have about 100 MB each.
+    /// Returns the programs in the release. Checks digests in parallel, because files have about 100 MB each.
     pub(super) fn programs(
         &self,
         components: &[&'static Component],

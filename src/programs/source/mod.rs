@@ -1,5 +1,4 @@
-//! Programs from the user's source, a working tree of an operator or a scheduler. The user's Go builds them
-//! once per content of the tree.
+//! Programs from the user's working tree, which the user's Go builds once per content of the tree.
 //!
 //! - [`checkout`]: version, commit and content of a folder
 //! - [`release`]: documents that describe every release of a program
