@@ -9,8 +9,7 @@ use crate::target::Target;
 #[derive(Debug, Default)]
 pub(crate) struct Attempts(BTreeMap<Write, u64>);
 
-/// Identifies a write by its object and the paths of its fields. Values do not count, because the retry of a
-/// status update may contain another time.
+/// Identifies a write by object and field paths, not by values: a retry may contain another time.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Write {
     resource: String,

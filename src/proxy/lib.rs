@@ -6,10 +6,8 @@
 //!
 //! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
 //! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.
-//! - `rules`: the rules of a running proxy and their state. `attempts`: how often each write was tried.
-//!   `log`: the injected faults, as JSON lines.
-//! - `forward`: one request from end to end. `watching`: open watches, event by event. `status`: error
-//!   responses like those of the API server.
+//! - `rules`: a proxy's rules. `attempts`: how often each write was tried. `log`: the injected faults.
+//! - `forward`: one request. `watching`: open watches. `status`: error responses like the API server's.
 //! - `server`: connections from the program. `upstream`: connections to the API server.
 //!
 //! Both sides speak HTTP/1.1 and HTTP/2. Traffic that no rule matches passes unchanged, byte for byte, in any
