@@ -80,7 +80,7 @@ impl Extra {
             Self::Rack => {
                 let template = &mut pcs["spec"]["template"];
                 let parts = ["cliques", "podCliqueScalingGroups"].map(|key| list(&template[key]));
-                // No other constraint, because not every target declares those of cliques and groups.
+                // Add no second constraint, because not every target declares those of cliques and groups.
                 if parts.concat().iter().any(|part| part["topologyConstraint"].is_object()) {
                     return false;
                 }

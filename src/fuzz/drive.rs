@@ -76,8 +76,7 @@ async fn submit_and_operate(test: &mut TestContext, workload: &GeneratedWorkload
         }
         test.scheduler_passes().await?;
         if gangs.iter().any(|gang| !gang.is_base) {
-            // The operator releases a scaled PodGang after its base is bound, so the scheduler must make
-            // another pass after that.
+            // A scaled PodGang is released after its base is bound: the scheduler must make another pass.
             test.canaries().await?;
         }
         for operation in &workload.operations[..pending] {

@@ -5,15 +5,13 @@
 //! PodCliqueSet must match this result, and every invariant must be satisfied throughout.
 //!
 //! - [`workload`]: the workload as data, in memory and in a file. `draw` creates one from a seed.
-//! - `actions`: the table of actions, kinds and moments, and which of them are drawn. `draw_actions` creates
-//!   a workload for each drawn cell.
+//! - `actions`: the table of actions, kinds and moments. `draw_actions`: a workload for each drawn cell.
 //! - `draw_extras`: adds features of user manifests to a drawn workload, such as sidecars, claims or similar
 //!   names. `surroundings`: the other objects of such a workload. `nodes`: its nodes.
-//! - `draw_contention`: adds a PodCliqueSet of higher priority that needs every GPU. `contention` submits it,
-//!   and checks that the workload is evicted and returns.
+//! - `draw_contention`, `contention`: a PodCliqueSet of higher priority that needs every GPU, and its checks.
 //! - `expected_state`: the effect of operations, and whether they are valid.
-//! - `drive`, `operate`, `checks`, `surroundings_checks`: the driver and the checks. `shrink`, `shrink_pcs`:
-//!   smaller variants of a workload that fails.
+//! - `drive`, `operate`, `checks`, `surroundings_checks`: driver and checks. `shrink`, `shrink_pcs`: smaller
+//!   variants.
 //! - [`near_limit`]: pairs of a manifest and nodes with room for all of its pods, or for all but one. They
 //!   test the suite's own check whether a workload fits its nodes, not an operator.
 

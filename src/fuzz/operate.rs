@@ -50,8 +50,7 @@ impl<'a> Progress<'a> {
             Moment::DuringUpdate => {
                 let updates = self.start_update(test).await?;
                 self.act(test, inner).await?;
-                // A recreated PodCliqueSet has its original templates, so no status reports the end of an
-                // update.
+                // A recreated PodCliqueSet has its original templates: no status reports an update's end.
                 if updates && *inner != Operation::Recreate {
                     self.until_updated(test).await?;
                 }

@@ -73,7 +73,7 @@ pub enum Operation {
     /// Submits a PodCliqueSet of higher priority that needs every GPU. Deletes this PodCliqueSet after it is
     /// bound and the evicted pods are replaced.
     Preempt,
-    /// Performs an operation at a moment at which the PodCliqueSet is not at rest.
+    /// Performs an operation at a moment at which the PodCliqueSet has not converged.
     At {
         moment: Moment,
         operation: Box<Operation>,

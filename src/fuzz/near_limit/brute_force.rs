@@ -176,8 +176,7 @@ impl Problem {
         })
     }
 
-    /// Tries every placement of the remaining pods. Each pod is placed on the node of the previous pod of its
-    /// clique, or on a later node.
+    /// Tries every placement. Each pod goes to the node of its clique's previous pod, or to a later one.
     fn places(&self, left: Vec<usize>, first: usize, domain: &str, free: &mut [Amounts]) -> bool {
         let Some(clique) = left.iter().position(|count| *count > 0) else { return true };
         let mut then = left;

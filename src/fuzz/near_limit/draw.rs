@@ -150,7 +150,7 @@ impl Kind {
         Self { name, resource, requested: rng.u64(1..=8), pods, copies: 1 }
     }
 
-    /// A clique of this kind. Its pods also request CPU, of which the nodes have enough for all pods.
+    /// A clique of this kind. Its pods also request CPU. The nodes have enough CPU for all pods.
     fn clique(&self, rng: &mut Rng) -> Value {
         let cpu = 50 * rng.u64(1..=10);
         let pod = pod(rng, &[(self.resource, self.requested), (Resource::Cpu, cpu)]);

@@ -1,5 +1,4 @@
-//! Pairs of a manifest and nodes near the limit, for `dev feasibility`: the nodes have room for exactly the
-//! pods of the manifest, or for all but one.
+//! Pairs for `dev feasibility`: nodes with room for exactly the pods of a manifest, or for all but one.
 //!
 //! The result does not depend on the order in which a scheduler places the pods. Pods that differ need
 //! different scarce resources, so any placement of some of them leaves the same room for the others.
