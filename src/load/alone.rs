@@ -176,9 +176,8 @@ fn add_membership(pod: &mut Value, last: &Value) {
     }
 }
 
-/// Moves an object to another namespace. Labels and annotations may contain the namespace, like those of
-/// Koordinator's gang groups. The node selector of a pod also contains the namespace, but is not changed,
-/// because the copies use the same nodes.
+/// Moves an object to another namespace. Labels and annotations may contain it, such as Koordinator's gang
+/// groups. So may node selectors, which stay: the copies use the same nodes.
 fn moved(mut object: Value, from: &str, to: &str) -> Value {
     for key in ["labels", "annotations"] {
         for value in object["metadata"][key].as_object_mut().into_iter().flat_map(|all| all.values_mut()) {
@@ -187,9 +186,8 @@ fn moved(mut object: Value, from: &str, to: &str) -> Value {
             }
         }
     }
-    // A webhook of the operator may select objects by this label, and the operator does not run, so the
-    // copies have another key. The label is not removed, because Services select pods by it. Without selected
-    // pods, kube-scheduler would have half the work.
+    // A webhook of the stopped operator may select this label, so the copies have another key. Services
+    // select pods by it. Without selected pods, kube-scheduler would have half the work.
     for place in ["/metadata/labels", "/spec/selector"] {
         if let Some(labels) = object.pointer_mut(place).and_then(Value::as_object_mut)
             && let Some(operator) = labels.remove(names::MANAGED_BY)

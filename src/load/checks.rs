@@ -122,8 +122,7 @@ impl SplitHistory {
 
     fn ruling(&self, history: &History, clause: &str) -> Ruling {
         self.all.iter().try_for_each(|pcs| pcs.ruling(clause))?;
-        // Whatever is missing at the timeout is a violation. Without a violation, the mark must exist,
-        // because the mark proves that the wait was long enough.
+        // Anything missing at the timeout is a violation. Otherwise, the mark proves a long enough wait.
         history.reached(self.end).map(drop)
     }
 }

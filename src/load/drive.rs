@@ -1,5 +1,4 @@
-//! Submits the PodCliqueSets, waits until they have converged, updates them if requested, and deletes them.
-//! Then the scheduler alone gets the same objects.
+//! Submits PodCliqueSets, lets them converge, updates and deletes them. Then measures the scheduler alone.
 //!
 //! A wait checks its condition at most four times a second. There are thousands of changes per second. A
 //! check of the whole namespace at each change would occupy a processor that the cluster needs. The figures
@@ -27,8 +26,7 @@ use super::shapes::pcs_of;
 
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// An API server that uses less processor time per second is idle: it only serves leases. The warm-up ends
-/// when it has been idle for `IDLE_SECONDS`.
+/// An API server that uses less processor time per second is idle: it only serves leases.
 const IDLE: Duration = Duration::from_millis(150);
 const IDLE_SECONDS: u32 = 3;
 const MAX_WARM_UP_SECONDS: u32 = 60;
@@ -252,8 +250,7 @@ mod tests {
         let submitted: GangsByPcs =
             documents.iter().map(|pcs| (text(&pcs["metadata"]["name"]).into(), gangs(pcs))).collect();
         let update_steps: Vec<_> = submitted.values().map(|gangs| update_steps(gangs)).collect();
-        // The PodCliqueSets have five replicas each, except the last ones. Their largest cliques have 8, 6,
-        // twice 4, and 8 pods.
+        // Five replicas each, except for the last ones. Largest cliques: 8, 6, twice 4, and 8 pods.
         assert_eq!(update_steps, [40, 30, 40, 40, 16, 4]);
         assert_eq!(limit_of_update(&submitted, limit(300)).length, Duration::from_secs(90 + 40 * 5));
     }

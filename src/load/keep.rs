@@ -1,7 +1,6 @@
 //! Reduces the versions of objects that the history of a load test records.
 //!
-//! A pod takes 40 kB in memory as a parsed value, and has six versions. The history therefore keeps only the
-//! fields that the checks of this case read:
+//! A pod takes 40 kB in memory and has six versions, so the history keeps only the fields that checks read:
 //!
 //! - of a pod: identity, requests, template revision, node and condition;
 //! - of a PodClique after its creation: of the template, only the revision;

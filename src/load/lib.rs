@@ -1,14 +1,12 @@
-//! The load test (`load`): many gangs of mixed shapes on many simulated nodes. The PodCliqueSets are
-//! bound, updated if requested, and deleted. Then the scheduler binds the same pods and gang resources
-//! without an operator, for comparison.
+//! The load test (`load`): many gangs of mixed shapes on many simulated nodes are bound, updated if
+//! requested, and deleted. Then the scheduler binds copies of them without an operator, for comparison.
 //!
 //! - `size`: the numbers of nodes and pods, and whether they fit. `shapes`: the PodCliqueSets.
 //! - `preempt`: the variant in which gangs of high priority evict gangs of low priority.
 //! - `drive`, `checks`: the case. `keep`: reduces its history, because whole objects would take gigabytes.
 //! - `alone`: the scheduler without the operator. `figures`: the measurements.
 //!
-//! There are many small PodCliqueSets. Checks that compare all objects of a PodCliqueSet with each other are
-//! applied to one PodCliqueSet at a time.
+//! Checks that compare objects with each other are applied to one PodCliqueSet at a time.
 
 mod alone;
 mod checks;

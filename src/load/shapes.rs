@@ -5,8 +5,7 @@
 //! - a clique and a scaling group with a scaled replica;
 //! - three cliques.
 //!
-//! About three of four pods request one GPU. The remaining pods form PodCliqueSets with fewer replicas, and
-//! one with a single clique.
+//! About three of four pods request a GPU. The last PodCliqueSets have fewer replicas or a single clique.
 
 use serde_json::{Value, json};
 
