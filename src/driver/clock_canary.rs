@@ -127,8 +127,7 @@ impl TestContext {
         .await
     }
 
-    /// Waits until all `old` pods are deleted and the cliques have at least as many new pods. With `ready`, only
-    /// Ready pods count as new.
+    /// Waits until all `old` pods are deleted and the cliques have as many new ones, Ready if `ready`.
     pub async fn until_recreated(
         &self,
         what: &str,

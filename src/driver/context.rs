@@ -1,6 +1,5 @@
-//! One run of a case on a target: its namespace, its nodes, and the operations that drivers use. It records
-//! facts that no API object shows as marks in the history. After a timeout, the checks decide on the history
-//! up to that point.
+//! One run of a case on a target: its namespace, its nodes, and the operations of drivers. Marks record facts
+//! that no API object shows. After a timeout, the checks decide on the history so far.
 
 mod companions;
 mod manifests;
@@ -61,8 +60,7 @@ impl std::fmt::Debug for TestContext {
 }
 
 impl TestContext {
-    /// Creates the namespace and the first nodes, after waiting until enough nodes are free. On an error, the
-    /// caller must return the nodes.
+    /// Creates the namespace, and the nodes once enough are free. On an error, the caller returns the nodes.
     pub async fn begin(
         case: &'static Case,
         target: Target,
@@ -97,8 +95,7 @@ impl TestContext {
             "name": test.namespace, "labels": {names::RUN: test.test_cluster.run}}});
         deploy::create_unless_exists(&test.test_cluster.client, &namespace).await?;
         if test.kind().is_ok() {
-            // Mount no token, because no pod of a case calls the API server. Each token would cost a request,
-            // a mount and a watch.
+            // No pod of a case calls the API server. Each token would cost a request, a mount and a watch.
             let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
                 "metadata": {"name": "default", "namespace": test.namespace}});
             deploy::create_unless_exists(&test.test_cluster.client, &account).await?;

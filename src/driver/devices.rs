@@ -27,8 +27,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Publishes the slices and DeviceClasses of the node templates. The slices are deleted with their node;
-    /// the DeviceClasses remain.
+    /// Publishes slices of the node templates, deleted with their node, and DeviceClasses, which remain.
     pub async fn publish_templates(&self) -> Result<(), Stop> {
         let mut classes: Vec<&Value> = Vec::new();
         for node in &self.nodes {

@@ -8,8 +8,7 @@ use super::limits::TOPOLOGY_TREE;
 use crate::context::{Awaited, Stop, TestContext};
 
 impl TestContext {
-    /// Waits until the scheduler's topology model has the domains of the case's nodes. Other schedulers read
-    /// node labels, so there is nothing to wait for.
+    /// Waits until the scheduler's topology model has the case's nodes. Other schedulers read node labels.
     pub async fn until_domains_known(&self) -> Result<(), Stop> {
         let nodes: Vec<Value> = self.nodes.iter().map(|node| node.object()).collect();
         let domains = domains(&nodes);

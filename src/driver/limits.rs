@@ -27,8 +27,7 @@ pub const LATER_SESSION: Limit = seconds("later session", 3);
 /// A scheduler that picks among equal domains at random has retried many times, with growing backoff.
 pub const RETRIES: Limit = seconds("retries", 90);
 pub const CLEANUP: Limit = seconds("cleanup", 30);
-/// A terminating namespace makes no progress for this long: twice the namespace controller's longest backoff
-/// of one minute, because one try may be without effect.
+/// A terminating namespace makes no progress: twice the longest backoff (1 min), because a try may fail.
 pub const NAMESPACE_QUIET: Limit = seconds("namespace quiet", 120);
 /// A namespace is deleted, even if it makes progress: many times the namespace controller's longest backoff.
 pub const NAMESPACE_END: Limit = seconds("namespace end", 480);

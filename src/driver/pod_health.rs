@@ -61,8 +61,7 @@ impl TestContext {
         self.hold_pod_status(name, &status, &lasting(&status)).await
     }
 
-    /// Waits until a bound pod has started, because KWOK would otherwise overwrite its status when it starts it.
-    /// KWOK never starts a terminating pod.
+    /// Waits until a bound pod has started: KWOK would overwrite its status. A terminating pod never starts.
     pub(crate) async fn until_pod_started(&self, name: &str) -> Result<(), Stop> {
         let started = Awaited::of_harness(format!("pod {name} running"));
         self.until(started, CLEANUP, |live| !live.get("Pod", name).is_some_and(starts_later)).await
@@ -93,8 +92,7 @@ impl TestContext {
         Ok(())
     }
 
-    /// Records a status that the harness has written, so that the case ends in an error if another client
-    /// overwrites it.
+    /// Records a status that the harness wrote. The case ends in an error if another client overwrites it.
     pub(crate) fn mark_status(&self, kind: &str, written: &Value, lasting: &Value) {
         let metadata = &written["metadata"];
         let detail = json!({"kind": kind, "name": metadata["name"], "uid": metadata["uid"],
@@ -102,8 +100,7 @@ impl TestContext {
         self.mark(SharedMark::StatusSet, detail);
     }
 
-    /// Waits for the condition for at most [`SECOND_WRITE`]. The length is fixed, because no event shows that
-    /// KWOK has finished writing.
+    /// Waits at most [`SECOND_WRITE`] for the condition. No event shows that KWOK has finished writing.
     async fn becomes_true_soon(&self, condition: impl Fn(&Live) -> bool) -> bool {
         let mut changes = self.test_cluster.recorder.follow(&self.namespace);
         let reached = async {
@@ -150,8 +147,7 @@ impl TestContext {
         self.patch("Node", node, json!({"spec": {"unschedulable": closed}})).await.map(drop)
     }
 
-    /// Taints a node so that only pods that tolerate [`CLOSED`] may enter. A cordon is not enough, because
-    /// KAI places no pod at all on a cordoned node.
+    /// Taints a node against pods without a toleration of [`CLOSED`]. On a cordoned node, KAI places none.
     pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
         // Read the node from the API server, because the live state of a namespace does not include nodes.
         let answer = self.attempt(http::Method::GET, "Node", node, &Value::Null).await?;

@@ -135,8 +135,7 @@ impl Recorder {
         self.logs.track(namespace, Box::new(belong), None)
     }
 
-    /// Like [`Recorder::track`], but `keep` reduces each version before it is recorded. Versions that are
-    /// then equal to the previous one are skipped.
+    /// Like [`Recorder::track`], but `keep` first reduces each version. One equal to the previous is skipped.
     pub fn track_part(
         &self,
         namespace: &str,
@@ -177,8 +176,7 @@ impl Recorder {
         History { header, entries }
     }
 
-    /// Waits until the watches have delivered everything that lists show. A watch that is behind for a
-    /// quarter of the limit restarts.
+    /// Waits until the watches deliver what lists show. One that lags for a quarter of the limit restarts.
     pub async fn settle(&self, namespace: &str, limit: Duration) -> Result<(), Unsettled> {
         let mut what = "any object (the list requests got no response)".to_owned();
         let settled = tokio::time::timeout(limit, self.catch_up(namespace, limit / 4, &mut what)).await;

@@ -1,7 +1,6 @@
 //! Measures the speed of the API server, so that a slow machine delays verdicts instead of making them wrong.
-//! Once per second the harness times a small read through etcd. The median of these times, relative to the
-//! nominal time, is the factor for all limits. Checks use the largest factor during the case
-//! ([`Speed::slowest_since`]).
+//! The harness times a small read through etcd every second. The median, relative to the nominal time, is the
+//! factor of all limits. Checks use the largest factor of the case ([`Speed::slowest_since`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -21,8 +21,7 @@ pub struct Suite {
     pub quick: &'static str,
 }
 
-/// Clauses that every history must satisfy. The last argument of the functions names the clauses that the
-/// case breaks on purpose.
+/// Clauses that every history must satisfy. The last argument names those that the case breaks on purpose.
 #[derive(Debug)]
 pub struct Invariants {
     pub clauses: fn(&[Invariant]) -> Vec<&'static str>,

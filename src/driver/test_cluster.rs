@@ -67,8 +67,7 @@ pub fn binding(name: &str, levels: &[(&str, &str)]) -> Value {
 }
 
 impl TestCluster {
-    /// Connects to the cluster, and creates the shared objects: the canary node and, if `kinds` includes it,
-    /// the topology binding.
+    /// Connects, and creates the shared objects: the canary node, and the topology binding if `kinds` has it.
     pub async fn prepare(
         kinds: &[Kind],
         cluster: Arc<dyn Provider>,

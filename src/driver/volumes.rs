@@ -155,8 +155,7 @@ impl Provisioner {
     }
 }
 
-/// Returns the volume for a claim that needs one. Its name contains the claim's uid, because a new claim with
-/// the same name needs another volume.
+/// Returns the volume for a claim that needs one, named by its uid: a later claim needs another volume.
 fn volume(claim: &Value, namespace: &str, owned: &Value, left_out: &BTreeSet<String>) -> Option<Value> {
     let (meta, wanted) = (&claim["metadata"], &claim["spec"]);
     let class = wanted["storageClassName"].as_str().unwrap_or_default();

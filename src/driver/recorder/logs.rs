@@ -1,6 +1,5 @@
-//! All events of a case's history are appended to one log under one lock, so positions in the log are the
-//! order of events. A log includes the cluster-scoped objects of its case. Of other cluster-scoped objects,
-//! only the latest version is kept.
+//! All events of a history are appended to one log under one lock, so their positions are their order. Of
+//! cluster-scoped objects of other cases, only the latest version is kept.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

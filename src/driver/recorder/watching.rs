@@ -1,5 +1,4 @@
-//! The watch of one kind. kube's `watcher` lists again without notice after a lost watch, but a history must
-//! record the loss.
+//! The watch of one kind. After a lost watch, kube's `watcher` lists again and hides the loss from histories.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
