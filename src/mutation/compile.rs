@@ -262,10 +262,9 @@ fn extent<'a, 'b>(places: &'b [Place<'a>]) -> Option<(&'b Place<'a>, Range<usize
     Some((place, extent))
 }
 
-/// The mutations that cause the errors, each with its error. A mutation whose text begins or ends at an
-/// error's place is the likely cause. If no error has one, the first weaker evidence that finds a mutation
-/// decides: a removed statement before the place, then the smallest mutation around it, then all mutations in
-/// the error's extent.
+/// The mutations that cause the errors, each with its error. A cause has a text that begins or ends at the
+/// error's place. Otherwise the first step that finds one decides: a removed statement before the place, the
+/// smallest mutation around it, all mutations in the error's extent.
 fn culprits(errors: &[&Value], files: &BTreeMap<String, Rewritten>) -> BTreeMap<u32, String> {
     let mut by_evidence: [BTreeMap<u32, String>; 4] = Default::default();
     for error in errors {

@@ -142,8 +142,7 @@ fn a_kind_may_lose_a_quarter_and_a_build_has_a_digest() {
     assert_ne!(other.digest(), built.digest());
 }
 
-/// Where the tests of the whole operator build it. The folder of the copy is in `GROVE_MUTATION_COPY`, so that
-/// a second run is quick.
+/// Where tests build the whole operator: in `GROVE_MUTATION_COPY`, so that a second run is quick.
 fn with_folders<T>(test: impl FnOnce(&Population, &BuildFolders<'_>) -> T) -> T {
     let temporary = tempfile::tempdir().unwrap();
     let copy = std::env::var_os("GROVE_MUTATION_COPY").map(PathBuf::from);

@@ -3,9 +3,8 @@
 //!
 //! - [`population`] finds every mutation in the operator's source, and [`sample`] draws some of them;
 //! - `rewrite` turns a file into one that contains all of its mutations, each behind a switch;
-//! - [`compile`] builds a copy of the operator from such files. The program turns on the mutation whose
-//!   number is in `GROVE_MUTATION`, and appends the number of each executed mutation once to the file in
-//!   `GROVE_MUTATION_SITES`.
+//! - [`compile`] builds a copy of the operator from such files. `GROVE_MUTATION` is the number of the
+//!   mutation to turn on. The program appends each executed one to the file in `GROVE_MUTATION_SITES`;
 //! - [`baseline`] is what each case executes without a mutation, [`trial`] tries one mutation, [`session`]
 //!   many on one control plane or several, and [`score`] counts the results. `order` chooses the cases of a
 //!   mutation. The caller provides the control planes.

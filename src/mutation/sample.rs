@@ -4,8 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::mutation::Mutation;
 
-/// Draws mutations uniformly: each folder has its share of the sample, and the seed alone decides which of
-/// its mutations are drawn. They are in the order of the draw.
+/// Draws mutations uniformly, in the order of the draw. Each folder has its share; the seed decides the rest.
 pub fn sample(mutations: &[Mutation], size: usize, seed: &str) -> Vec<Mutation> {
     let mut folders: BTreeMap<&str, Vec<&Mutation>> = BTreeMap::new();
     for mutation in mutations {
@@ -18,7 +17,7 @@ pub fn sample(mutations: &[Mutation], size: usize, seed: &str) -> Vec<Mutation> 
         let exact = own.len() * size;
         shares.push((folder, exact / total, exact % total));
     }
-    // The largest remainders get what rounding left over.
+    // Rounding leaves a rest, which the largest remainders get.
     let given: usize = shares.iter().map(|(_, share, _)| share).sum();
     shares.sort_by_key(|(folder, _, remainder)| {
         (std::cmp::Reverse(*remainder), Sha256::digest(format!("{seed}/{folder}")))

@@ -67,7 +67,7 @@ pub struct Score {
 
 pub fn score(trials: &[Trial], equivalents: &BTreeMap<String, String>) -> Score {
     let is_equivalent = |trial: &&Trial| {
-        // A mutation that a case kills is not equivalent, whatever the list says.
+        // A mutation that a case kills is not equivalent, even if it is listed.
         equivalents.contains_key(&trial.id)
             && !matches!(trial.verdict, TrialVerdict::Killed | TrialVerdict::Trivial)
     };

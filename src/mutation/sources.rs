@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::MutationError;
 use crate::find::is_left_out;
 
-/// The crates of the operator. `grove-yaml` also belongs to the suite, and `logging` only formats log lines,
-/// so neither is mutated.
+/// The operator's crates. Not `grove-yaml`, which the suite shares, nor `logging`, which formats log lines.
 pub(crate) const SUBJECTS: [&str; 3] = ["reference/api", "reference/operator", "reference/webhook"];
 pub(crate) const LIBRARY: &str = "src/lib.rs";
 

@@ -26,8 +26,7 @@ pub struct Unusable(pub String);
 pub trait Subject {
     /// Restarts the operator with a mutation; 0 is none. Returns whether it became ready.
     fn turn_on(&self, number: u32) -> impl Future<Output = Result<bool, Unusable>>;
-    /// After the limit, the case ends without a result. It also does so if `cancel` is called after this call,
-    /// even before the future is polled.
+    /// After the limit, or after `cancel` even before the future is polled, the case ends without a result.
     fn run(&self, case: &str, limit: Duration) -> impl Future<Output = Result<CaseEnd, Unusable>>;
     fn cancel(&self);
     /// Replaces the control plane, because a mutation may have broken it.
@@ -36,7 +35,7 @@ pub trait Subject {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CaseEnd {
-    /// Whether the case did not pass, for whatever reason.
+    /// Whether the case did not pass, for any reason.
     pub has_failed: bool,
     pub kill: Option<Kill>,
     pub operator_ended: bool,
@@ -203,8 +202,7 @@ async fn run_until_killed<'a>(
     }
 }
 
-/// Whether more than half of a panel of cases fail. The panel is spread over the shorter half of all cases.
-/// It ends when either half is reached.
+/// Whether more than half of a panel fail, from the shorter half of the cases. Ends when it is decided.
 async fn most_fail(
     subject: &impl Subject,
     baseline: &Baseline,

@@ -75,8 +75,7 @@ impl Declarations {
         self.arguments.get(name)?.as_deref()
     }
 
-    /// Whether a field has a default. A field of a struct that the source does not declare is assumed to have
-    /// one, as the fields of the API types do.
+    /// Whether a field has a default, as fields of undeclared structs (the API types) are assumed to have.
     pub(super) fn field_has_default(&self, owner: &str, field: &str) -> bool {
         if !self.structs.contains(owner) {
             return true;

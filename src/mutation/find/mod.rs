@@ -2,8 +2,7 @@
 //!
 //! - code of tests, and code that only a build with or without `--cfg mutants` has;
 //! - constants and constant functions, whose value no switch can change when the program runs;
-//! - the words of logs, metrics and texts: string literals, and the arguments of `format!` and of logging
-//!   macros;
+//! - the words of logs, metrics and texts: string literals, and arguments of `format!` and logging macros;
 //! - replacements that are equal to the original, such as a default for `None`;
 //! - a comparison, condition or `!` about a `fault!`, which is a hand-written mutant already.
 //!
