@@ -1,5 +1,4 @@
-//! The style and the script of a page, and its Content-Security-Policy. The policy allows only these two, by
-//! their digests, so text of a report cannot run as a script.
+//! A page's style and script, and its Content-Security-Policy, which allows only these two by their digests.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,4 @@
-//! The sheet of a case: its results and its timeline, to whose events the observations in proofs link.
+//! The sheet of a case: its results and its timeline. Proofs link to events of the timeline.
 
 use conformance_contract::clauses::clause;
 use conformance_report::{CaseResult, Proof, TargetReport, Violation, matrix};

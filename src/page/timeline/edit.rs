@@ -1,5 +1,4 @@
-//! Lossless differences between two versions of an object: field by field, and lists as a whole. The page
-//! rebuilds every version from the first one.
+//! Lossless differences between two versions of an object, by field and by whole list, for the page.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -1,5 +1,4 @@
-//! The timeline of a history: one lane per object with its phases, and all events in order. Events that prove
-//! a violation are marked. The functions decide no verdict.
+//! The timeline of a history: a lane per object, and all events. Those that prove a violation are marked.
 
 mod edit;
 mod lane;

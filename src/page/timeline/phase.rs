@@ -46,8 +46,7 @@ impl Phase {
         }
     }
 
-    /// Schedulers report a scheduled gang differently: by a condition, or by the phase. kube-scheduler 1.37
-    /// uses `...InitiallyScheduled`.
+    /// How a scheduled gang is reported: by a condition (since 1.37 `...InitiallyScheduled`) or by a phase.
     fn of_other(object: &Value) -> Self {
         let phase = object["status"]["phase"].as_str();
         if matches!(phase, Some("Running")) {

@@ -41,8 +41,7 @@ pub(super) fn group_of(case: &str) -> String {
     format!("{id}{title}")
 }
 
-/// Addresses of cases, by target. Target titles are unique unless the report was edited by hand. In that
-/// case, the first target is used.
+/// Addresses of cases, by target. If an edited report has two targets of one title, the first is used.
 pub(super) struct Addresses(Vec<String>);
 
 impl Addresses {
