@@ -25,8 +25,7 @@ pub struct Breakage {
     pub faults: Vec<String>,
     /// In cases with an upgrade: the faults of the reference operator that replaces one without faults.
     pub upgrade: Option<Vec<String>>,
-    /// In cases with an upgrade of Kubernetes to the target's next version: the faults of the reference
-    /// operator after the upgrade.
+    /// In cases with an upgrade to the target's next Kubernetes: faults of the operator after the upgrade.
     pub kubernetes_upgrade: Option<Vec<String>>,
     /// Fault proxy rules between the reference operator and the API server.
     pub controller: Vec<Rule>,

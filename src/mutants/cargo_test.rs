@@ -55,8 +55,7 @@ pub fn reason(case: &Case, target: Target) -> Result<Option<Reason>, TableError>
     Ok(is_of_target.then_some(Reason::Mutant))
 }
 
-/// Whether `cargo test` runs the generated workload of the seed on the target. A mutant runs a generated
-/// workload only if it names it.
+/// Whether `cargo test` runs the workload of the seed on the target. A mutant must name it to run it.
 pub fn runs_generated(case: &Case, seed: u64, target: Target) -> Result<bool, TableError> {
     let is_named = mutants_of(target)?.any(|mutant| mutant.cases.iter().any(|name| name == case.id));
     let seeds = if target == DEFAULT { SEEDS_OF_DEFAULT } else { SEEDS_OF_EVERY_TARGET };

@@ -1,9 +1,8 @@
 //! Mutants: an operator, a scheduler or the traffic between them is broken, and certain clauses must fail.
 //!
-//! A suite that passes on a broken backend is worthless, and a suite in which unrelated clauses fail cannot
-//! be trusted. Each mutant lists the clauses that must fail, and those that may fail, with the reason. If any
-//! other clause fails, the suite is defective. If a required clause does not fail, the mutant survives, and a
-//! case or a check has a gap.
+//! A suite that passes on a broken backend is worthless, and one in which unrelated clauses fail cannot be
+//! trusted. A mutant lists the clauses that must fail, and those that may, with the reason. The suite is
+//! defective if another clause fails. If a required one does not, the mutant survives: the suite has a gap.
 //!
 //! Mutants are data in the tables next to this file, one table per place of the defect.
 
@@ -156,8 +155,7 @@ impl From<String> for AnyOf {
     }
 }
 
-/// None of these clauses may pass, because the run ends in an error: the mutant makes the scheduler exit, or
-/// the operator reject every request.
+/// None of these may pass: the run ends in an error, as the scheduler exits or the operator rejects all.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Unproven {
@@ -181,8 +179,7 @@ impl Mutant {
         is_selected && case.is_for(self.target)
     }
 
-    /// Whether the mutant runs a case with `--every-case`. A case with its own control plane runs only if
-    /// `cases` names it.
+    /// Whether `--every-case` runs the case: with its own control plane, only if `cases` names it.
     pub fn runs_with_all(&self, case: &Case) -> bool {
         self.runs(case) || (!has_own_control_plane(case) && case.is_for(self.target))
     }
