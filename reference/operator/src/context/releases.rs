@@ -1,5 +1,5 @@
-//! When partially bound parts of PodGangs were terminated. Parts that wait for the same room are terminated one
-//! after the other, so each termination must be known at once, before the caches show it. A restarted operator
+//! When partially bound parts of PodGangs were terminated. Parts that wait for the same room are terminated
+//! one after the other, so each termination must be known before the caches show it. A restarted operator
 //! does not know the earlier ones, so it may terminate one part too early, but never before its own delay.
 
 use std::collections::BTreeMap;

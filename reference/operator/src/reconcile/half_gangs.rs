@@ -85,8 +85,8 @@ fn half_bound_since(pod_gang: &PodGang, bindings: &[PodGroupBinding]) -> Option<
     }
     let mut conditions = pod_gang.status.as_ref()?.conditions.iter();
     let scheduled = conditions.find(|condition| condition.type_ == CONDITION_POD_GANG_SCHEDULED)?;
-    // The condition may be written after the first binding of recreated pods. These existed before the binding,
-    // unlike the pods of a replica that was recreated alone.
+    // The condition may be written after the first binding of recreated pods. The waiting pods are then older
+    // than that binding, unlike those of a replica that was recreated alone.
     let mut waiting = bindings.iter().filter(|podgroup| podgroup.minimum.is_none());
     let are_as_old = waiting.all(|podgroup| podgroup.newest_pod.is_some_and(|newest| newest <= since));
     let was_unscheduled = scheduled.last_transition_time.0 <= since || are_as_old;
@@ -111,7 +111,7 @@ fn part(pod_gang: &PodGang, replica: Option<GroupReplica>) -> Part {
     }
 }
 
-/// The PodGang if it waits for room, otherwise those of its scaling group replicas that do.
+/// Returns the PodGang if it waits for room as a whole, otherwise its scaling group replicas that wait.
 fn parts_without_room(caches: &Caches, pod_gang: &PodGang) -> BTreeSet<Part> {
     let waits_for_room = |replica: Option<&GroupReplica>| {
         find_half_bound(caches, pod_gang, replica).is_some_and(|found| found.waits_for_room)

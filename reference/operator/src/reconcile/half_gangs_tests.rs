@@ -141,7 +141,7 @@ fn left(world: &World, gang: &PodGang, replica: Option<GroupReplica>, now: i64) 
 
 /// Two replicas were terminated at second 9. Each of them is partially bound again since second 12.
 #[tokio::test]
-async fn of_two_replicas_that_wait_for_room_one_is_terminated_per_delay() {
+async fn one_replica_that_waits_for_room_is_terminated_per_delay() {
     let mut world = World::new();
     let cliques = [
         ("wl-0-sg-0-b", Some(12)),
@@ -216,7 +216,7 @@ fn only_gangs_that_may_use_the_same_nodes_wait_for_each_other(
 #[case::an_earlier_termination((25, 0, 2, Some(30)), 0)]
 #[case::the_youngest_of_three_after_the_oldest((20, 0, 3, Some(39)), 9)]
 #[case::one_more_delay_for_each_at_most((15, 0, 2, Some(39)), 5)]
-fn others_are_terminated_first(#[case] state: (i64, usize, usize, Option<i64>), #[case] seconds: u64) {
+fn other_parts_extend_the_delay(#[case] state: (i64, usize, usize, Option<i64>), #[case] seconds: u64) {
     let (since, younger, waiting, last) = state;
     let found = time_left_among_others(at(since), (younger, waiting), last.map(at), DELAY, at(40));
     assert_eq!(found, Duration::from_secs(seconds));

@@ -174,8 +174,8 @@ fn allows_idle(backend: &dyn SchedulerBackend, pcs: &PodCliqueSet, base: Option<
     )
 }
 
-/// Whether the PodGang still has members, which their scaling group deletes. It may have read another number
-/// of replicas. If the PodGang were deleted and recreated while these members exist, it would be stuck.
+/// Whether the scaling group must still delete members of the PodGang: it may have read another number of
+/// replicas. A PodGang that was recreated meanwhile would be stuck.
 fn has_members_to_delete(context: &Context, pod_gang: &PodGang) -> bool {
     let namespace = pod_gang.namespace();
     pod_gang.spec.podgroups.iter().any(|podgroup| {

@@ -248,7 +248,7 @@ impl<'a> Gang<'a> {
             *message = format!("{message}; {claims}");
         }
         let has_cause = message.as_deref().is_some_and(|message| cause(message) != Cause::Unknown);
-        // If the other pods are enough for the minimum, the gang also waits for what they lack (STAT-16).
+        // If the minimum is complete without gated pods, also report what the others lack (STAT-16).
         let lacks_more = (has_cause || self.unbound_claims.with_node.is_some())
             && self.view.short_of(foreign_gates::has_none).is_none();
         let message = match gates {
@@ -326,8 +326,8 @@ impl<'a> Gang<'a> {
     }
 }
 
-/// The most specific first. Messages on the pods of one gang differ: a small pod may report the taints of
-/// other tenants' nodes, a large one missing GPUs, and the others that they wait for the gang.
+/// The most specific first. Messages on the pods of one gang differ. A small pod may report taints of other
+/// tenants' nodes, a large pod missing GPUs, and the others that they wait for the gang.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Resource,

@@ -211,7 +211,7 @@ async fn a_topology_that_is_not_applied_is_refused() {
 #[case::bound_since(json!([["Unschedulable", 2], ["Scheduled", 3]]), false)]
 #[case::in_one_second(json!([["Unschedulable", 3], ["Scheduled", 3]]), false)]
 #[tokio::test]
-async fn of_two_true_conditions_the_later_applies(#[case] conditions: Value, #[case] is_refused: bool) {
+async fn the_later_of_two_true_conditions_applies(#[case] conditions: Value, #[case] is_refused: bool) {
     let conditions = conditions.as_array().unwrap().iter().map(|condition| {
         json!({"type": condition[0], "status": "True", "message": "no room",
                "lastTransitionTime": format!("2026-01-01T00:00:0{}Z", condition[1])})

@@ -126,7 +126,7 @@ fn owned_by(name: &str, nodes: &[Arc<Node>]) -> Vec<Arc<DynamicObject>> {
 }
 
 #[tokio::test]
-async fn of_two_equally_old_bindings_the_one_with_a_tree_is_applied() {
+async fn among_equally_old_bindings_the_one_with_a_tree_is_applied() {
     let nodes = [node("n0", "b0", "r0")];
     let bindings = [mine(), binding("a", "2026-01-01T00:00:00Z")];
     let (outcome, _) = synced(&bindings, &nodes, &[]).await;
