@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_left_in_part_is_marked() {
+    fn a_partially_bound_gang_is_marked() {
         let mut case = CaseResult::new("scale/9x8-72-preempt", "t", Vec::new());
         case.figures = json!({
             "pods": 80, "podGangs": 10, "preemptors": 1, "preemptionSeconds": 2.5, "gangsEvicted": 2, "gangsNeeded": 1,

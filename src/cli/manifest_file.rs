@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn standard_input_is_no_file() {
+    fn standard_input_is_refused() {
         let message = read(Path::new("-")).unwrap_err().to_string();
         assert!(message.contains("save it to a file"), "{message}");
     }

@@ -49,7 +49,7 @@ mod tests {
     #[case::lost_round(Outcome::Answered, "a/b, volcano: it stopped\n")]
     #[case::no_answer(Outcome::NoAnswer, "a/b, volcano: no answer: it stopped\n")]
     #[case::does_not_apply(Outcome::DoesNotApply, "a/b, volcano: does not apply: it stopped\n")]
-    fn reasons_say_what_they_are_about(#[case] outcome: Outcome, #[case] wanted: &str) {
+    fn a_reason_names_its_question_and_backend(#[case] outcome: Outcome, #[case] wanted: &str) {
         let reason = Some("it stopped".into());
         let cell = Cell { backend: "volcano".into(), outcome, reason, ..Cell::default() };
         let question = Question { id: "a/b".into(), cells: vec![cell], ..Question::default() };

@@ -335,7 +335,7 @@ fn default_concurrency(provider: ProviderName, processors: usize) -> usize {
     }
 }
 
-/// Whether more cases may run while CPUs are idle: not with a given number, or in a user's cluster.
+/// Whether more cases may run while CPUs are idle: only in a cluster of this run, and without a given number.
 fn grows(request: &Request) -> bool {
     let Request { cluster, execution, .. } = request;
     let is_ours = cluster.provider != ProviderName::Existing && cluster.name.is_none();
