@@ -6,7 +6,7 @@ use conformance_contract::verdict::{Outcome, Verdict};
 
 use super::{ClauseResult, FeatureEvidence, Report, Standing, TargetReport};
 
-/// The exit code of a run. If several apply, the greatest in this order is used.
+/// The exit code of a run. If several apply, the last in this order is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// 0: every required clause that was checked holds.

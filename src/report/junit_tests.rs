@@ -243,7 +243,7 @@ const CASE: &str = r#"<testcase name="a" classname="c" time="0.310"/>"#;
 #[case::character("", r#"<testcase name="a&#xFFFE;" classname="c"/>"#, Some(r"'\u{fffe}' is not in XML 1.0"))]
 #[case::count(r#" skipped="1""#, CASE, Some("testsuite: skipped is 1, of 0"))]
 #[case::none_of_one("", "", Some("testsuite: tests is 1, of 0"))]
-fn the_check_reports(#[case] attributes: &str, #[case] inside: &str, #[case] wanted: Option<&str>) {
+fn the_check_finds_errors(#[case] attributes: &str, #[case] inside: &str, #[case] wanted: Option<&str>) {
     let [failures, errors] = ["<failure>", "<error>"].map(|tag| u8::from(inside.contains(tag)));
     let text = format!(
         r#"<testsuites><testsuite name="s" tests="1" failures="{failures}" errors="{errors}"{attributes}>{inside}</testsuite></testsuites>"#
@@ -256,7 +256,7 @@ fn the_check_reports(#[case] attributes: &str, #[case] inside: &str, #[case] wan
 }
 
 #[test]
-fn the_check_reports_duplicate_names() {
+fn the_check_finds_duplicate_names() {
     let text = format!(r#"<testsuite name="s" tests="2" failures="0" errors="0">{CASE}{CASE}</testsuite>"#);
     assert_eq!(problems(&text), [r#"("c", "a") is there twice: GitLab shows the first"#]);
 }

@@ -1,7 +1,6 @@
-//! Cases that a run leaves out on request (filtered, skipped, in another shard, or after the first failure),
-//! or does not finish because it was interrupted. The former are *not run* and *announced*, and `merge`
-//! recognizes them by their reasons; an interrupted case was to be executed, so it is not announced. For
-//! both, `merge` prefers any report with more information.
+//! Cases that a run leaves out on request are *not run* and *announced*: filtered, skipped, in another shard,
+//! or after the first failure. `merge` recognizes them by their reasons. An interrupted case was to be
+//! executed, so it is not announced. For both, `merge` prefers a report with more information.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! Addresses of clauses. If an address was set at build time, links lead to the published page of the
-//! clause's group, otherwise to the clause in the report's own page.
+//! Addresses of clauses: the published page of the group if its address was set at build time, otherwise the
+//! clause in the report's own page.
 
 /// The address of the published contract, such as `https://example.com/grove-conformance/contract`.
 const PUBLISHED: Option<&str> = option_env!("GROVE_CONFORMANCE_CONTRACT_URL");
