@@ -1,9 +1,9 @@
 //! `dev feasibility`: compares the suite's feasibility check with a scheduler. A *pair* is a manifest and
-//! nodes whose capacity is close to what the manifest requests. Each pair is a case with nodes of its own,
-//! which submits the manifest even if the check says that the pods do not fit.
+//! nodes whose capacity is close to what the manifest requests. Each pair is a case with nodes of its own.
+//! The manifest is submitted even if the check says that the pods do not fit.
 //!
-//! All hard gangs must then be bound, or at least one must be incomplete after a full pass of the scheduler,
-//! as the check says. If the check cannot decide, there is no case.
+//! Then all hard gangs must be bound or, if the check says so, at least one must be incomplete after a full
+//! pass of the scheduler. If the check cannot decide, there is no case.
 
 use conformance_check::{Finding, binding, ensure, finding, violation};
 use conformance_contract::violation::Code;

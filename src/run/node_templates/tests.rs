@@ -347,7 +347,7 @@ fn the_workload_is_one_pod_short_on_nodes_of_a_file() {
 }
 
 #[test]
-fn sets_share_the_nodes_of_a_rack_that_they_select() {
+fn pod_clique_sets_share_the_nodes_of_a_rack_that_they_select() {
     let selects = "nodeSelector: {topology.kubernetes.io/rack: r1}, tolerations: [{operator: Exists}], containers: [{name: c}]";
     let both = |pods| format!("{}---\n{}", set("w", selects, 4), set("x", selects, pods));
     assert_eq!(undecided_or_error(&both(4), FILE), "");
