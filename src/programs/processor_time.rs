@@ -19,7 +19,7 @@ fn children() -> MutexGuard<'static, Children> {
     CHILDREN.lock()
 }
 
-/// Waits for the exit of a child and adds its CPU time, without reaping it: the kernel then forgets the time.
+/// Waits for the exit of a child and adds its CPU time before it is reaped, because the kernel then drops it.
 pub(crate) fn count_until_exit(pid: u32, name: &str) {
     children().live.insert(pid, name.to_owned());
     if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
