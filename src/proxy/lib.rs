@@ -1,8 +1,8 @@
 //! A reverse proxy between one program and the API server, which injects faults into its traffic.
 //!
-//! The proxy knows only addresses, certificates and [`Rule`]s. It serves one identity, whose client
-//! certificate it uses for the API server, so audit logs and admission see the same user as without a proxy.
-//! Clients must present a certificate of the same authority.
+//! The proxy knows only addresses, certificates and [`Rule`]s. It uses the client certificate of its only
+//! program, so audit logs and admission see the same user as without a proxy. Clients must present a
+//! certificate of the same authority.
 //!
 //! - `target`: the subject of a request, as in Kubernetes' own `RequestInfo`.
 //! - `rule`, `patch`: rules as data: what they match, when they fire, and what they do.
