@@ -1,5 +1,5 @@
-//! Creates a workload for each cell of `actions.yaml` that is `drawn`, from a range of seeds of their own, so
-//! that the workloads of other seeds do not change. Shapes have a large clique, groups of several members,
+//! Creates a workload for each cell of `actions.yaml` that is `drawn`. The seeds have a range of their own,
+//! so that the workloads of other seeds do not change. Shapes have a large clique, groups of several members,
 //! minimums above 1, and names that are prefixes of other names.
 
 use std::ops::Range;

@@ -205,7 +205,7 @@ impl Problem {
 }
 
 #[test]
-fn the_limit_is_one_pod_away() {
+fn one_pod_more_or_less_changes_whether_a_pair_fits() {
     for number in 0..12 * Shape::ALL.len() as u32 {
         let pair = pair(7, number);
         let problem = Problem::of(&pair);
