@@ -2,9 +2,9 @@
 //! gang resources and Services in another namespace.
 //!
 //! The copies have no owners, and lack fields that were not recorded. Services are copied because
-//! kube-scheduler spreads the pods of a Service over nodes, and counts all of these pods for each pod that it
-//! schedules. Like an operator, the harness gates pods at creation, and releases a gang once all its pods and
-//! gang resources exist. A scaled PodGang does not wait for its base here.
+//! kube-scheduler spreads their pods over nodes, and counts all of them for each pod. Like an operator, the
+//! harness gates pods at creation, and releases a gang once all its pods and gang resources exist. A scaled
+//! PodGang does not wait for its base here.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
