@@ -90,8 +90,8 @@ impl TestContext {
         .await
     }
 
-    /// Creates a canary without the operator. If the scheduler missed a gang resource that was created before
-    /// its pod, the harness patches the canary's gang resources after the pod was rejected.
+    /// Creates a canary without the operator. A scheduler may miss a gang resource that precedes its pod.
+    /// Then the harness patches the canary's gang resources after the pod was rejected.
     async fn canary(&self) -> Result<(), Stop> {
         let scheduler = schedulers::of(self.target);
         let kinds: Vec<_> = scheduler.canary("").into_iter().map(|(kind, _)| kind).collect();
