@@ -5,9 +5,9 @@
 //! - `rewrite` turns a file into one that contains all of its mutations, each behind a switch;
 //! - [`compile`] builds a copy of the operator from such files. `GROVE_MUTATION` is the number of the
 //!   mutation to turn on. The program appends each executed one to the file in `GROVE_MUTATION_SITES`;
-//! - [`baseline`] is what each case executes without a mutation, [`trial`] tries one mutation, [`session`]
-//!   many on one control plane or several, and [`score`] counts the results. `order` chooses the cases of a
-//!   mutation. The caller provides the control planes.
+//! - [`baseline`] is what each case executes without a mutation. [`trial`] tries one mutation, [`session`]
+//!   many. [`score`] counts the results. `order` chooses the cases of a mutation. The caller provides the
+//!   control planes.
 //! - [`page`] publishes the results of several samples.
 
 pub mod baseline;

@@ -204,7 +204,7 @@ fn an_id_names_file_function_kind_and_ordinal() {
 }
 
 #[test]
-fn letters_of_several_bytes_move_nothing() {
+fn multibyte_letters_do_not_shift_positions() {
     let text = rewritten("// … ü\nfn f() -> X { g(\"…\", a == b) }", Kind::Comparison);
     assert_eq!(text, "// … ü\nfn f() -> X { g(\"…\", (if on(1) { (a) != (b) } else { a == b })) }");
 }
