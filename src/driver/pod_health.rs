@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use conformance_facts::health::has_fields;
-use conformance_history::{Live, SharedMark, list, revision};
+use conformance_history::{Live, SharedMark, list, revision, text};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -22,9 +22,9 @@ pub const UNSTARTED: &str = "conformance.grove.io/unstarted";
 const CLOSED: &str = "conformance.grove.io/closed";
 
 /// KWOK may write a status twice. The second write follows within this period.
-pub(crate) const SECOND_WRITE: Duration = Duration::from_millis(250);
+const SECOND_WRITE: Duration = Duration::from_millis(250);
 
-pub(crate) const TRIES: u32 = 5;
+const TRIES: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Containers {
@@ -74,17 +74,36 @@ impl TestContext {
         status: &Value,
         lasting: &Value,
     ) -> Result<(), Stop> {
-        for _ in 0..TRIES {
+        let write = || async {
             let written = self.patch_sub("Pod", name, "status", json!({ "status": status })).await?;
-            self.mark_status("Pod", &written, lasting);
+            Ok::<_, Stop>(vec![(written, lasting.clone())])
+        };
+        self.hold_statuses("Pod", &self.namespace, write).await
+    }
+
+    /// Writes statuses, and writes them again if KWOK overwrites one of their lasting fields. `write` returns
+    /// the written objects with these fields. The namespace of cluster-scoped objects is "".
+    pub(crate) async fn hold_statuses<F: Future<Output = Result<Vec<(Value, Value)>, Stop>> + Send>(
+        &self,
+        kind: &str,
+        namespace: &str,
+        write: impl Fn() -> F,
+    ) -> Result<(), Stop> {
+        for _ in 0..TRIES {
+            let written = write().await?;
+            for (object, lasting) in &written {
+                self.mark_status(kind, object, lasting);
+            }
             let is_overwritten = |live: &Live| {
-                live.get("Pod", name).is_some_and(|pod| {
-                    pod["metadata"]["uid"] == written["metadata"]["uid"]
-                        && revision(pod) > revision(&written)
-                        && !has_fields(&pod["status"], lasting)
+                written.iter().any(|(object, lasting)| {
+                    live.get(kind, text(&object["metadata"]["name"])).is_some_and(|found| {
+                        found["metadata"]["uid"] == object["metadata"]["uid"]
+                            && revision(found) > revision(object)
+                            && !has_fields(&found["status"], lasting)
+                    })
                 })
             };
-            if !self.becomes_true_soon(is_overwritten).await {
+            if written.is_empty() || !self.becomes_true_soon(namespace, is_overwritten).await {
                 break;
             }
         }
@@ -93,7 +112,7 @@ impl TestContext {
     }
 
     /// Records a status that the harness wrote. The case ends in an error if another client overwrites it.
-    pub(crate) fn mark_status(&self, kind: &str, written: &Value, lasting: &Value) {
+    fn mark_status(&self, kind: &str, written: &Value, lasting: &Value) {
         let metadata = &written["metadata"];
         let detail = json!({"kind": kind, "name": metadata["name"], "uid": metadata["uid"],
             "revision": revision(written), "status": lasting});
@@ -101,10 +120,11 @@ impl TestContext {
     }
 
     /// Waits at most [`SECOND_WRITE`] for the condition. No event shows that KWOK has finished writing.
-    async fn becomes_true_soon(&self, condition: impl Fn(&Live) -> bool) -> bool {
-        let mut changes = self.test_cluster.recorder.follow(&self.namespace);
+    async fn becomes_true_soon(&self, namespace: &str, condition: impl Fn(&Live) -> bool) -> bool {
+        let recorder = &self.test_cluster.recorder;
+        let mut changes = recorder.follow(namespace);
         let reached = async {
-            while !self.look(&condition) {
+            while !recorder.look(namespace, &condition) {
                 if changes.changed().await.is_err() {
                     std::future::pending::<()>().await;
                 }

@@ -1,13 +1,11 @@
 use conformance_cluster::nodes::{NodeSpec, PODS};
 use conformance_contract::names;
-use conformance_facts::health::has_fields;
-use conformance_history::{Pod, text};
-use serde_json::{Value, json};
+use conformance_history::Pod;
+use serde_json::json;
 
 use super::{Awaited, Disruption, Stop, TestContext};
 use crate::case::Nodes;
 use crate::limits;
-use crate::pod_health::{SECOND_WRITE, TRIES};
 
 impl TestContext {
     /// Adds the nodes of this step. Returns once the target's scheduler knows their topology domains.
@@ -28,33 +26,16 @@ impl TestContext {
     /// Sets how many pods each of the nodes can have, and sets it again if KWOK overwrites it.
     pub async fn set_pods(&self, nodes: &[NodeSpec], pods: u32) -> Result<(), Stop> {
         let pools = self.test_cluster.cluster.node_pools();
-        for _ in 0..TRIES {
-            let written: Vec<_> = pools.set_pods(nodes, pods).await?.iter().map(|node| json!(node)).collect();
-            for node in &written {
-                self.mark_status("Node", node, &lasting(node));
-            }
-            if !self.is_any_overwritten(&written).await? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads the nodes from the API server, because the live state of a namespace does not include nodes.
-    async fn is_any_overwritten(&self, written: &[Value]) -> Result<bool, Stop> {
-        if written.is_empty() {
-            return Ok(false);
-        }
-        tokio::time::sleep(SECOND_WRITE).await;
-        for node in written {
-            let name = text(&node["metadata"]["name"]);
-            let answer = self.attempt(http::Method::GET, "Node", name, &Value::Null).await?;
-            let found = answer.accepted(format!("read Node {name}"))?;
-            if !has_fields(&found["status"], &lasting(node)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let write = || async {
+            let written = pools.set_pods(nodes, pods).await?;
+            let with_lasting_fields = written.iter().map(|node| {
+                let node = json!(node);
+                let lasting = json!({"allocatable": node["status"]["allocatable"]});
+                (node, lasting)
+            });
+            Ok::<_, Stop>(with_lasting_fields.collect::<Vec<_>>())
+        };
+        self.hold_statuses("Node", "", write).await
     }
 
     /// Drains the last node as an administrator would: cordons the node, evicts its pods and removes it.
@@ -84,11 +65,6 @@ impl TestContext {
     pub fn domain(&self, short: &str) -> String {
         domain(&self.namespace, short)
     }
-}
-
-/// The fields of a node's status that another client must not overwrite.
-fn lasting(node: &Value) -> Value {
-    json!({"allocatable": node["status"]["allocatable"]})
 }
 
 pub fn node_spec(group: &Nodes, index: usize, namespace: &str, run: &str) -> NodeSpec {
