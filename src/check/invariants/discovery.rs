@@ -18,6 +18,9 @@ use crate::{Shown, none, violation};
 const WRONG_DNS_NAME: Code = Code::new("wrong-dns-name");
 const WRONG_VARIABLE: Code = Code::new("wrong-variable");
 
+/// Stands for the domain of the cluster, which no object shows.
+const CLUSTER_DOMAIN: &str = "CLUSTER-DOMAIN";
+
 pub(super) fn has_stable_name(course: &Course<'_>) -> Ruling {
     created_with(course, &WRONG_DNS_NAME, wrong_name)
 }
@@ -69,7 +72,7 @@ impl<'a> Place<'a> {
     fn variables(&self, pod: Pod<'_>) -> Vec<(&'static str, Vec<String>)> {
         let one = |name, value: &str| (name, vec![value.to_owned()]);
         let namespace = text(&pod.0["metadata"]["namespace"]);
-        let address = format!("{}.{namespace}.svc.cluster.local", self.service());
+        let address = format!("{}.{namespace}.svc.{CLUSTER_DOMAIN}", self.service());
         let mut wanted = vec![
             one("GROVE_PCS_NAME", self.set),
             one("GROVE_PCS_INDEX", &self.replica.to_string()),
@@ -163,7 +166,7 @@ fn wrong_variable(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
             // Of several variables of one name, the last one counts.
             let found = variables.iter().rfind(|found| found["name"] == *variable);
             let value = found.and_then(|found| resolved(found, pod));
-            let is_right = value.is_some_and(|value| values.iter().any(|wanted| wanted == value));
+            let is_right = value.is_some_and(|value| values.iter().any(|wanted| is_value(wanted, value)));
             (!is_right).then(|| {
                 let (value, values) = (value.unwrap_or("absent"), values.join(" or "));
                 format!("variable {variable} of container {name} {value}, want {values}")
@@ -177,6 +180,15 @@ fn wrong_variable(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
             Some(format!("variable {late} of container {name} after {first} of the template, want before"))
         })
     })
+}
+
+fn is_value(wanted: &str, found: &str) -> bool {
+    match wanted.strip_suffix(CLUSTER_DOMAIN) {
+        Some(before) => found
+            .strip_prefix(before)
+            .is_some_and(|domain| domain.starts_with(|first: char| first.is_ascii_alphanumeric())),
+        None => found == wanted,
+    }
 }
 
 fn has_variable(container: &Value, name: &Value) -> bool {
@@ -283,6 +295,12 @@ mod tests {
         assert_eq!(rulings(set(), standalone), [Ok(()), Ok(())], "it is in no scaling group");
     }
 
+    #[test]
+    fn the_address_of_the_service_may_have_any_cluster_domain() {
+        let pod = changed("/spec/containers/0/env/3/value", json!("w-1.ns.svc.corp.example"));
+        assert_eq!(rulings(set(), pod), [Ok(()), Ok(())]);
+    }
+
     #[rstest::rstest]
     #[case("/spec/hostname", json!("w-1-sg-4-b-0"), "hostname w-1-sg-4-b-0, want w-1-sg-4-b-1")]
     #[case("/spec/subdomain", Value::Null, "subdomain none, want w-1")]
@@ -298,7 +316,15 @@ mod tests {
     #[case::removed("/spec/containers/0/env/2/name", json!("OTHER"), "GROVE_PCLQ_NAME of container main absent, want w-1-sg-4-b")]
     #[case::address(
         "/spec/containers/0/env/3/value", json!("w-1.other.svc.cluster.local"),
-        "GROVE_HEADLESS_SERVICE of container main w-1.other.svc.cluster.local, want w-1.ns.svc.cluster.local"
+        "GROVE_HEADLESS_SERVICE of container main w-1.other.svc.cluster.local, want w-1.ns.svc.CLUSTER-DOMAIN"
+    )]
+    #[case::address_without_domain(
+        "/spec/containers/0/env/3/value", json!("w-1.ns.svc"),
+        "GROVE_HEADLESS_SERVICE of container main w-1.ns.svc, want w-1.ns.svc.CLUSTER-DOMAIN"
+    )]
+    #[case::address_with_an_empty_domain(
+        "/spec/containers/0/env/3/value", json!("w-1.ns.svc."),
+        "GROVE_HEADLESS_SERVICE of container main w-1.ns.svc., want w-1.ns.svc.CLUSTER-DOMAIN"
     )]
     #[case::label(
         "/metadata/labels/grove.io~1podcliquescalinggroup",
