@@ -238,7 +238,7 @@ async fn dev(args: DevArgs, interruption: &Arc<Interruption>) -> Result<Exit, Fa
 }
 
 /// Executes a subcommand and reacts to signals. After the first Ctrl-C or SIGTERM, a run with clusters
-/// finishes its running cases and cleans up. A second signal drops the subcommand, and dropping a cluster
+/// cancels its running cases and cleans up. A second signal drops the subcommand, and dropping a cluster
 /// kills it. Every other subcommand is dropped at the first signal.
 async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
