@@ -60,6 +60,8 @@ fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) ->
             };
             let mut fields = fields.iter().filter(|(name, value)| !is_default(name, value));
             fields.find_map(|(name, value)| {
+                let selector = (name == "labelSelector").then(|| own_selector(found));
+                let value = selector.as_ref().unwrap_or(value);
                 added(&wanted[name.as_str()], value, &format!("{path}.{name}"), declared)
             })
         }
@@ -68,6 +70,26 @@ fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) ->
         Value::String(value) if value.is_empty() => None,
         _ => wanted.is_null().then(|| path.to_owned()),
     }
+}
+
+/// The label selector of an affinity term or a spread constraint, without the expressions that the API server
+/// derives from the label keys next to it:
+/// <https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#matchlabelkeys>.
+fn own_selector(term: &Value) -> Value {
+    let mut selector = term["labelSelector"].clone();
+    if let Some(expressions) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
+        expressions.retain(|expression| !is_derived(term, expression));
+    }
+    selector
+}
+
+fn is_derived(term: &Value, expression: &Value) -> bool {
+    let keys = match text(&expression["operator"]) {
+        "In" => "matchLabelKeys",
+        "NotIn" => "mismatchLabelKeys",
+        _ => return false,
+    };
+    list(&term[keys]).contains(&expression["key"]) && list(&expression["values"]).len() == 1
 }
 
 fn pull_policy(image: &str) -> &'static str {
@@ -224,6 +246,40 @@ mod tests {
         let clique = json!({"name": "a", "spec": {"podSpec": template}});
         let pod = json!({"metadata": {}, "spec": stored});
         assert_eq!(path(&json!({}), &clique, &pod, true, &[]).as_deref(), wanted);
+    }
+
+    #[rstest::rstest]
+    #[case::of_a_key("revision", "In", &["r"], true)]
+    #[case::of_a_mismatched_key("team", "NotIn", &["t"], true)]
+    #[case::another_key("zone", "In", &["r"], false)]
+    #[case::key_with_another_operator("revision", "NotIn", &["r"], false)]
+    #[case::mismatched_key_with_another_operator("team", "In", &["t"], false)]
+    #[case::without_values("revision", "Exists", &[], false)]
+    #[case::two_values("revision", "In", &["r", "s"], false)]
+    fn only_an_expression_of_a_label_key_is_derived(
+        #[case] key: &str,
+        #[case] operator: &str,
+        #[case] values: &[&str],
+        #[case] is_derived: bool,
+    ) {
+        let mut term = json!({
+            "topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "a"}},
+            "matchLabelKeys": ["revision"], "mismatchLabelKeys": ["team"],
+        });
+        let spec = |term: &Value| {
+            let terms = json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]});
+            json!({"affinity": {"podAntiAffinity": terms}})
+        };
+        let clique = json!({"name": "a", "spec": {"podSpec": spec(&term)}});
+        let own = json!({"metadata": {}, "spec": spec(&term)});
+        assert_eq!(path(&json!({}), &clique, &own, true, &[]), None);
+        let expression = json!({"key": key, "operator": operator, "values": values});
+        term["labelSelector"]["matchExpressions"] = json!([expression]);
+        let pod = json!({"metadata": {}, "spec": spec(&term)});
+        let found = path(&json!({}), &clique, &pod, true, &[]);
+        assert_eq!(found.is_none(), is_derived, "{found:?}");
+        let at = format!("].labelSelector.matchExpressions[{key}]");
+        assert!(found.is_none_or(|found| found.ends_with(&at)));
     }
 
     #[rstest::rstest]

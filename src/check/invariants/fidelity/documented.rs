@@ -39,7 +39,6 @@ const DEFAULTS: &[(&str, &str)] = &[
 
 const ADMISSION: &str = "https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/";
 const BINDING: &str = "https://kubernetes.io/docs/concepts/scheduling-eviction/kube-scheduler/";
-const AFFINITY: &str = "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/";
 const WORKLOADS: &str = "https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/";
 const BACKENDS: &str =
     "https://github.com/ai-dynamo/grove/blob/main/docs/proposals/375-scheduler-backend-framework/README.md";
@@ -76,8 +75,6 @@ const ADDITIONS: &[(&str, &str)] = &[
     ("spec.schedulingGates*", BACKENDS),
     // Terms for nodes with the labels of a required level, or in the domain of a bound gang.
     ("spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.*", BACKENDS),
-    // The values of the labels in `matchLabelKeys` and `mismatchLabelKeys`.
-    ("spec.affinity.pod*ffinity.*labelSelector.matchExpressions[*]", AFFINITY),
     ("spec.hostname", NAMES),
     ("spec.subdomain", NAMES),
     ("spec.*ontainers[*].env[GROVE_*]*", VARIABLES),
@@ -140,16 +137,6 @@ mod tests {
     #[case("spec.*ontainers[*].env[GROVE_*]", "spec.containers[a].env[OWN]", false)]
     #[case("spec.*ontainers[*].env[GROVE_*]", "spec.containers[a].env[GROVE_X].value", false)]
     #[case("metadata.labels.grove.io/*", "metadata.labels.grove.io/podclique", true)]
-    #[case(
-        "spec.affinity.pod*ffinity.*labelSelector.matchExpressions[*]",
-        r#"spec.affinity.podAntiAffinity.required[{"labelSelector":{}}].labelSelector.matchExpressions[app]"#,
-        true
-    )]
-    #[case(
-        "spec.affinity.pod*ffinity.*labelSelector.matchExpressions[*]",
-        r#"spec.affinity.podAntiAffinity.required[{"labelSelector":{"matchExpressions":[]}}]"#,
-        false
-    )]
     #[case("a*b*b", "ab", false)]
     fn a_star_matches_any_text(#[case] pattern: &str, #[case] path: &str, #[case] wanted: bool) {
         assert_eq!(matches(pattern, path), wanted);
