@@ -176,17 +176,14 @@ pub fn outlived(history: &History, from: usize, to: usize) -> Ruling {
     }))
 }
 
-pub fn deleted_with_binding(history: &History, binding: &str, until: usize) -> Ruling {
+/// Requires that no topology resource exists at `until`, after the only binding was deleted (DEL-09).
+pub fn deleted_with_binding(history: &History, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
-    let is_of_binding = |object: &Value| {
-        let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
-    };
-    if !history.of(kind).any(|version| is_of_binding(version.object)) {
-        return Err(Broken::NotReached(format!("{BINDING} {binding} never had a {kind}")));
+    if history.of(kind).next().is_none() {
+        return Err(Broken::NotReached(format!("no {kind} ever existed")));
     }
     let live = history.before(until);
-    none(live.of(kind).filter(|object| is_of_binding(object)).map(|object| {
+    none(live.of(kind).map(|object| {
         violation(
             OUTLIVED_BINDING,
             format!("{kind} {} still exists after its binding was deleted", object["metadata"]["name"]),
@@ -251,7 +248,6 @@ mod tests {
         owned(topology(names::HOST), BINDING, NAME),
         "levels is [\"kubernetes.io/hostname\"], want"
     )]
-    #[case::without_owner(topology(names::RACK), "Topology rows is not owned by")]
     #[case::of_another_name(
         owned(object("Topology", "columns"), BINDING, NAME),
         "Topology rows does not exist"
@@ -267,11 +263,9 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_reference_need_not_be_a_controller_reference() {
-        let mut topology = owned(topology(names::RACK), BINDING, NAME);
-        topology["metadata"]["ownerReferences"][0]["controller"] = json!(false);
+    fn a_topology_resource_needs_no_owner_reference() {
         let binding = binding(&[("kai-scheduler", true, "")], "False");
-        let history = Story::on(Target::KAI).added(binding).added(topology).end();
+        let history = Story::on(Target::KAI).added(binding).added(topology(names::RACK)).end();
         assert_eq!(match_binding(&history, &history.end(), NAME), Ok(()));
     }
 
@@ -364,14 +358,14 @@ mod tests {
         assert_eq!(message(outlived(&deleted, 2, 2)), "satisfied");
         assert_eq!(message(outlived(&deleted, 2, 3)), "Topology \"rows\" was deleted before its binding");
         assert_eq!(message(outlived(&deleted, 1, 3)), "not reached: no Topology existed before the deletion");
-        assert_eq!(message(deleted_with_binding(&deleted, NAME, 3)), "satisfied");
+        assert_eq!(message(deleted_with_binding(&deleted, 3)), "satisfied");
         assert_eq!(
-            message(deleted_with_binding(&deleted, NAME, 2)),
+            message(deleted_with_binding(&deleted, 2)),
             "Topology \"rows\" still exists after its binding was deleted"
         );
-        assert_eq!(
-            message(deleted_with_binding(&deleted, "others", 3)),
-            "not reached: ClusterTopologyBinding others never had a Topology"
-        );
+        let unowned = Story::on(Target::KAI).added(topology(names::RACK)).end();
+        assert_eq!(codes(deleted_with_binding(&unowned, 1)), ["outlived-binding"]);
+        let without = Story::on(Target::KAI).added(binding(&[], "False")).end();
+        assert_eq!(message(deleted_with_binding(&without, 1)), "not reached: no Topology ever existed");
     }
 }

@@ -116,7 +116,7 @@ fn check(history: &History) -> Vec<Finding> {
         }),
         finding(DEL_09, || {
             history.reached(WORKLOAD_DELETED)?;
-            history.at(BINDING_DELETED, |place| deleted_with_binding(history, TOPOLOGY, place))
+            history.at(BINDING_DELETED, |place| deleted_with_binding(history, place))
         }),
         finding(DEL_13, || {
             let (bound, _) = history.reached(BOUND)?;

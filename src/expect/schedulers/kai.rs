@@ -4,7 +4,7 @@
 
 use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;
-use conformance_history::{Live, Pod, is_owned_by};
+use conformance_history::{Live, Pod};
 use serde_json::{Value, json};
 
 use super::{CreatedGang, Expectations, Name, Resource, Targets, differs, list, schedule_by, text};
@@ -261,12 +261,7 @@ impl Expectations for Kai {
             list(levels).iter().map(|level| level[key].clone()).collect::<Value>()
         };
         let wanted = keys(&binding["spec"]["levels"], "key");
-        let mut faults: Vec<_> =
-            differs("levels", &keys(&found["spec"]["levels"], "nodeLabel"), &wanted).into_iter().collect();
-        if !is_owned_by(found, binding) {
-            faults.push(format!("Topology {name} is not owned by ClusterTopologyBinding {name}"));
-        }
-        faults
+        differs("levels", &keys(&found["spec"]["levels"], "nodeLabel"), &wanted).into_iter().collect()
     }
 
     fn retries_in_sessions(&self) -> bool {
