@@ -74,7 +74,7 @@ pub(crate) fn compare_with(file: &Path, report: &Report) -> Result<Exit, Failure
         let (id, old, new) = (changed.id, verdict(changed.old), verdict(changed.new));
         output::data(&format!("{word}: {id} on {}: {old}, now {new}", changed.target));
     }
-    output::data(&format!("{worse} clauses are worse than in {}", file.display()));
+    output::data(&format!("clauses that are worse than in {}: {worse}", file.display()));
     Ok(match (report.incomplete, worse) {
         (true, _) => Exit::Inconclusive,
         (false, 0) => Exit::Conformant,

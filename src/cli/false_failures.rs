@@ -65,7 +65,7 @@ pub(crate) fn count(args: &FalseFailuresArgs) -> Result<Exit, Failure> {
     output::data(&format!("all: {}", document.all.line()));
     output::data(&soak::flakes(&all));
     if !left_out.is_empty() {
-        output::say(&format!("left out {} reports of mutants and of other operators", left_out.len()));
+        output::say(&format!("reports of mutants and of other operators, left out: {}", left_out.len()));
     }
     let unwritten = |error: &dyn std::fmt::Display| Failure::Infrastructure(error.to_string());
     let text = serde_json::to_string_pretty(&document).map_err(|error| unwritten(&error))?;
@@ -135,7 +135,7 @@ impl Figure {
     fn line(&self) -> String {
         let verdicts = self.by_verdict.iter().map(|(verdict, count)| format!(" ({count} {verdict})"));
         format!(
-            "{} runs ({} incomplete), {} case results, {} failures{}: {:.1} per 10,000, at most {:.1} \
+            "runs: {} (incomplete: {}), case results: {}, failures: {}{}: {:.1} per 10,000, at most {:.1} \
              with 95 % confidence",
             self.runs,
             self.incomplete_runs,

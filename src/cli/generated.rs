@@ -44,7 +44,7 @@ async fn shrink_one(
     let found = shrink::shrink(environment, target, name, workload, result).await;
     let file = environment.settings.out.join(format!("generated-{}-{name}.yaml", target.slug()));
     let text = found.workload.text();
-    output::data(&format!("# {} on {target}, shrunk in {} tries:\n{text}", result.id, found.tries));
+    output::data(&format!("# {} on {target}, shrunk, tries: {}:\n{text}", result.id, found.tries));
     match std::fs::write(&file, text) {
         Ok(()) => output::say(&format!(
             "wrote {file}; run it again: grove-conformance fuzz '{file}' {}",

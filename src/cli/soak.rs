@@ -55,7 +55,7 @@ pub(crate) async fn soak(args: SoakArgs, interruption: &Arc<Interruption>) -> Re
     std::fs::create_dir_all(&folder).map_err(unusable(&folder))?;
     let mut done = in_place(|| done(&folder));
     if !done.is_empty() {
-        output::say(&format!("{} runs are already in {}", done.len(), folder.display()));
+        output::say(&format!("complete runs that are already in {}: {}", folder.display(), done.len()));
     }
     // Without --seed, every soak uses other seeds. Each run prints its seed.
     let now = || u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default();
@@ -152,7 +152,7 @@ struct Flake {
 
 fn table(done: &[Done]) -> String {
     let conformant = done.iter().filter(|one| one.exit == Exit::Conformant).count();
-    format!("{} runs, {conformant} of them conformant.\n\n{}", done.len(), flakes(done))
+    format!("Runs: {}, conformant: {conformant}.\n\n{}", done.len(), flakes(done))
 }
 
 /// The cases that did not pass in every run, as a Markdown table.

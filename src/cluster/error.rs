@@ -24,8 +24,8 @@ pub enum ClusterError {
     #[error("a case needs {wanted} nodes, only {existing} can be leased: add nodes, or skip the case")]
     TooFewNodes { wanted: usize, existing: usize },
     #[error(
-        "--nodes-where {selector}: {labelled} nodes have the label, {usable} of them are Ready, not cordoned and not \
-         leased by another run; label at least 2 nodes, one of them for canaries"
+        "--nodes-where {selector}: nodes with the label: {labelled}; Ready, not cordoned and not leased by another run: \
+         {usable}; label at least 2 nodes, one of them for canaries"
     )]
     NoNodes { selector: String, labelled: usize, usable: usize },
     #[error(

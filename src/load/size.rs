@@ -28,7 +28,7 @@ pub enum DoesNotFit {
     Gpus { pods: u32, requested: u64, available: u64 },
     #[error("{pods} pods do not fit: the nodes have room for {capacity} pods ({PODS} each)")]
     Pods { pods: u32, capacity: u64 },
-    #[error("{pods} pods are not a multiple of 8, the size of each gang")]
+    #[error("the number of pods, {pods}, is not a multiple of 8, the size of each gang")]
     NoGangs { pods: u32 },
     #[error(
         "gangs of high priority request {requested} GPUs, and {free} of {available} are free, so nothing is preempted"

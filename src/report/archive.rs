@@ -46,9 +46,12 @@ impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { as_expected, others } = self;
         match (as_expected, others) {
-            (_, 0) => write!(f, "the artifacts of {as_expected} cases that passed"),
-            (0, _) => write!(f, "the artifacts of {others} cases that did not pass"),
-            _ => write!(f, "the artifacts of {as_expected} cases that passed and of {others} that did not"),
+            (_, 0) => write!(f, "the artifacts of cases that passed: {as_expected}"),
+            (0, _) => write!(f, "the artifacts of cases that did not pass: {others}"),
+            _ => write!(
+                f,
+                "the artifacts of cases that passed: {as_expected}, and that did not pass: {others}"
+            ),
         }
     }
 }
@@ -189,9 +192,9 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(12, 0, "the artifacts of 12 cases that passed")]
-    #[case(12, 1, "the artifacts of 12 cases that passed and of 1 that did not")]
-    #[case(0, 2, "the artifacts of 2 cases that did not pass")]
+    #[case(12, 0, "the artifacts of cases that passed: 12")]
+    #[case(12, 1, "the artifacts of cases that passed: 12, and that did not pass: 1")]
+    #[case(0, 2, "the artifacts of cases that did not pass: 2")]
     fn the_left_out_artifacts_are_described(
         #[case] as_expected: usize,
         #[case] others: usize,

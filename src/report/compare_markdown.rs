@@ -24,7 +24,7 @@ fn write_comparison(out: &mut String, comparison: &Comparison<'_>) -> fmt::Resul
     };
     writeln!(
         out,
-        "From {} to {}. {} clauses are judged by both reports, {} of them broken in both.",
+        "From {} to {}. Clauses that both reports judge: {}; broken in both: {}.",
         name(old),
         name(new),
         comparison.checked_by_both,

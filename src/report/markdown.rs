@@ -241,7 +241,7 @@ fn write_how(out: &mut String, report: &Report) -> fmt::Result {
             target.features.declared.join(", ")
         )?;
     }
-    write!(out, "- timeouts × {}, {} cases at once", settings.timeout_scale, settings.concurrency)?;
+    write!(out, "- timeouts × {}, cases at once: {}", settings.timeout_scale, settings.concurrency)?;
     match settings.seed {
         Some(seed) => writeln!(out, ", seed {seed}")?,
         None => writeln!(out)?,

@@ -50,7 +50,7 @@ pub(crate) async fn job(
         args: Vec::new(),
     };
     if suite.shares < wanted {
-        output::say(&format!("{count} cases are selected: {} shards instead of {wanted}", suite.shares));
+        output::say(&format!("selected cases: {count}; shards: {} instead of {wanted}", suite.shares));
     }
     let suite = SuiteRun { args: pod_args::of(request).with_shares(suite.shares), ..suite };
     let client = existing::reached(&Access::Kubeconfig(kubeconfig.clone())).await?;

@@ -89,7 +89,8 @@ fn nodes(text: &mut String, preview: &Preview, nodes_where: Option<&str>) {
         let state =
             if node.is_free { "free" } else { "not used: not Ready, cordoned, or lent to another run" };
         let taints = if node.taints.is_empty() { "no taints".to_owned() } else { node.taints.join(", ") };
-        let _ = writeln!(text, "  {}: {} GPUs, {taints}, {state}", node.name, node.gpus);
+        let gpus = if node.gpus == 1 { "GPU" } else { "GPUs" };
+        let _ = writeln!(text, "  {}: {} {gpus}, {taints}, {state}", node.name, node.gpus);
     }
     if examination.nodes.is_empty() {
         let _ = writeln!(text, "  no node has the label");

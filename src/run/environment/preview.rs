@@ -63,8 +63,8 @@ fn node_count(case: &Case) -> u32 {
 }
 
 fn too_few(case: &Case, lent: usize) -> Option<String> {
-    let is_more = node_count(case) as usize > lent;
-    is_more.then(|| format!("the case needs more than the {lent} nodes that can be leased to cases"))
+    let wanted = node_count(case) as usize;
+    (wanted > lent).then(|| format!("the case needs {wanted} nodes, {lent} can be leased to cases"))
 }
 
 fn usual(case: &Case) -> Duration {

@@ -135,9 +135,7 @@ pub(super) fn too_small(test_cluster: &TestCluster, case: &Case) -> Option<Strin
     }
     let gpus = case.nodes.iter().map(|nodes| nodes.gpus).max().unwrap_or_default();
     if let Some(has) = pools.gpus().filter(|has| *has < gpus) {
-        return Some(format!(
-            "the case needs {wanted} nodes, the largest with {gpus} GPUs; the leased nodes have {has} GPUs each"
-        ));
+        return Some(format!("GPUs per node: the case needs {gpus}, the leased nodes have {has}"));
     }
     (wanted > existing).then(|| format!("the case needs {wanted} nodes, the cluster has {existing}"))
 }

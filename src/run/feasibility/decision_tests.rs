@@ -248,7 +248,7 @@ fn host_ports_need_a_node_each() {
         message.starts_with("spec: 2 pods request 2 nvidia.com/gpu, and host ports that only one pod"),
         "{message}"
     );
-    assert!(message.contains("of a node can use (80), and 1 nodes"), "{message}");
+    assert!(message.contains("of a node can use (80), and one node,"), "{message}");
 }
 
 #[test]

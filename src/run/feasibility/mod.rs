@@ -210,7 +210,11 @@ fn together(
             let count: usize = gangs.iter().map(Gang::pods).sum();
             let requested = [requested(shapes, &all), host_ports(shapes)];
             let requested: Vec<_> = requested.into_iter().filter(|part| !part.is_empty()).collect();
-            let nodes = problem.capacity.len();
+            let available = available(problem, shapes);
+            let has = match problem.capacity.len() {
+                1 => format!("one node, with {available}, does not hold all of them"),
+                nodes => format!("{nodes} nodes, with {available} in all, do not hold all of them"),
+            };
             Err(Misfit {
                 path: "spec".into(),
                 asks: if requested.is_empty() {
@@ -218,10 +222,7 @@ fn together(
                 } else {
                     format!("{count} pods request {}", requested.join(", and "))
                 },
-                has: format!(
-                    "{nodes} nodes, with {} in all, do not hold all of them",
-                    available(problem, shapes)
-                ),
+                has,
                 remedy: "pass --nodes with more nodes, or use fewer replicas".into(),
             })
         }
