@@ -8,7 +8,7 @@ use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::{Gang, Unit, schedulers};
 use conformance_facts::binding::{bound_pods, not_fully_bound};
-use conformance_history::{History, Live, MarkName, Pod, SharedMark, Version, text};
+use conformance_history::{History, Live, MarkName, Pod, SharedMark, Version, counted_pods, text};
 
 pub const NOT_BOUND_WHOLE: Code = Code::new("not-bound-whole");
 pub const PODS_UNBOUND: Code = Code::new("pods-unbound");
@@ -102,8 +102,8 @@ pub fn in_part(unit: &impl Display, bound: &[Version<'_>]) -> Option<Violation> 
     if bound.is_empty() {
         return None;
     }
-    let message =
-        format!("{} pods of {unit} were bound, want 0 because the pods did not all fit", bound.len());
+    let pods = counted_pods(bound.len());
+    let message = format!("{unit} had {pods} bound, want 0 because the pods did not all fit");
     Some(bound.iter().fold(violation(BOUND_IN_PART, message), |violation, version| {
         let node = version.pod().node().unwrap_or_default();
         violation.shown_by(format!("bound to Node {node}"), *version)
@@ -192,7 +192,7 @@ pub fn exactly(live: &Live, clique: &str, count: usize) -> Ruling {
     ensure(bound == count, || {
         violation(
             WRONG_NUMBER_OF_BOUND_PODS,
-            format!("{bound} pods of PodClique {clique} are bound, want {count}"),
+            format!("PodClique {clique} has {} bound, want {count}", counted_pods(bound)),
         )
     })
 }

@@ -78,8 +78,8 @@ fn a_unit_below_its_minimum_is_not_fully_bound() {
     insta::assert_snapshot!(
         messages(whole(&bound(&["a"]).end().end(), &flat_units())).join("\n"),
         @r"
-    the unit of PodGang g-0 (2 pods of a) is not fully bound: 1 pods of PodClique a are bound, want 2
-    the unit of PodGang g-0 (1 pods of b) is not fully bound: 0 pods of PodClique b are bound, want 1
+    the unit of PodGang g-0 (2 pods of a) is not fully bound: PodClique a has 1 pod bound, want 2
+    the unit of PodGang g-0 (1 pod of b) is not fully bound: PodClique b has 0 pods bound, want 1
     "
     );
 }
@@ -104,7 +104,7 @@ fn a_binding_before_the_mark_counts_even_if_the_pod_was_deleted() {
     let (mark, _) = early.reached(MARK).expect("marked");
     insta::assert_snapshot!(
         message(never(&early, &flat_units(), Some(mark))),
-        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because the pods did not all fit"
+        @"the unit of PodGang g-0 (2 pods of a) had 1 pod bound, want 0 because the pods did not all fit"
     );
     let late = bound(&[]).mark(MARK, Value::Null).modified(pod("a0", "a", Some("n"))).end();
     let (mark, _) = late.reached(MARK).expect("marked");
@@ -152,7 +152,7 @@ fn of_two_gangs_one_is_bound_and_the_other_has_no_bound_pod() {
     assert_eq!(some_whole_others_never(&bound(&["a", "a"]).end(), &rivals, 1, None), Ok(()));
     insta::assert_snapshot!(
         message(some_whole_others_never(&bound(&["a", "b"]).end(), &rivals, 1, None)),
-        @"1 pods of the unit of PodGang g-0 (2 pods of a) were bound, want 0 because the pods did not all fit"
+        @"the unit of PodGang g-0 (2 pods of a) had 1 pod bound, want 0 because the pods did not all fit"
     );
     insta::assert_snapshot!(
         message(some_whole_others_never(&bound(&["a", "a", "b"]).end(), &rivals, 1, None)),
@@ -203,7 +203,7 @@ fn a_partly_bound_unit_is_a_violation() {
 fn a_wrong_number_of_bound_pods_is_a_violation() {
     let end = bound(&["a", "a"]).end().end();
     assert_eq!(exactly(&end, "a", 2), Ok(()));
-    insta::assert_snapshot!(message(exactly(&end, "a", 3)), @"2 pods of PodClique a are bound, want 3");
+    insta::assert_snapshot!(message(exactly(&end, "a", 3)), @"PodClique a has 2 pods bound, want 3");
 }
 
 #[test]

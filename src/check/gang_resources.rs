@@ -12,7 +12,7 @@ use conformance_facts::cliques::pods_of;
 use conformance_facts::gang_resources::{Mismatch, expected, found, is_gang_resource, mismatches};
 use conformance_facts::pod_gangs::as_created;
 use conformance_facts::warnings::is_warning;
-use conformance_history::{Change, History, Live, Version, owners, text};
+use conformance_history::{Change, History, Live, Version, counted_pods, owners, text};
 use serde_json::Value;
 
 use super::{Shown, deviates, ensure, gangs, none, patience, precondition, violation};
@@ -236,9 +236,9 @@ pub fn priority_reaches_scheduler(
         let pods: Vec<_> = pods_of(live, &group.clique).collect();
         if pods.len() < group.min {
             return Err(Broken::NotReached(format!(
-                "PodClique {} has {} pods, want at least {}",
+                "PodClique {} has {}, want at least {}",
                 group.clique,
-                pods.len(),
+                counted_pods(pods.len()),
                 group.min
             )));
         }

@@ -10,7 +10,9 @@ use conformance_expect::{Gang, schedulers};
 use conformance_facts::gang_resources::is_gang_resource;
 use conformance_facts::leftovers::operators;
 use conformance_facts::ownership::{belongs, is_scaled_by};
-use conformance_history::{Change, History, Kind, SharedMark, Version, event_about, owners, text};
+use conformance_history::{
+    Change, History, Kind, SharedMark, Version, counted_times, event_about, owners, text,
+};
 use serde_json::Value;
 
 use super::{Shown, none, violation};
@@ -120,8 +122,8 @@ pub fn quiet(history: &History, from: usize, until: usize) -> Ruling {
     none(by_object.into_iter().filter_map(|((kind, name), writes)| {
         let last = writes.last()?;
         let message = format!(
-            "{kind} {name} was written {} times while the cluster was idle, want 0; last written by {}",
-            writes.len(),
+            "{kind} {name} was written {} while the cluster was idle, want 0; last written by {}",
+            counted_times(writes.len()),
             last.authors()
         );
         Some(

@@ -50,7 +50,7 @@ fn every_write_between_the_marks_is_a_violation() {
     let write = |story: Story| story.modified(written("PodGang", "w-0", "op", "2"));
     assert_eq!(
         while_idle(gang(), |story| write(story).later(20), |story| story),
-        ["PodGang w-0 was written 1 times while the cluster was idle, want 0; last written by op"],
+        ["PodGang w-0 was written once while the cluster was idle, want 0; last written by op"],
         "one write is enough"
     );
     assert!(while_idle(gang(), |story| story.later(10), write).is_empty());

@@ -244,8 +244,8 @@ fn a_history_without_a_breach_has_no_finding(#[case] story: Story) {
 #[case::in_part(
     passed(ready().modified(bound("w0"))),
     "AON-02", "bound-in-part",
-    "1 pods of the unit of PodGang w-0 (2 pods of w-0-worker) were bound after a full pass of the \
-     scheduler, and the unit was never fully bound"
+    "the unit of PodGang w-0 (2 pods of w-0-worker) had 1 pod bound after a full pass of the scheduler, \
+     and was never fully bound"
 )]
 #[case::membership(
     {

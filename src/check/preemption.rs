@@ -9,7 +9,7 @@ use conformance_expect::Unit;
 use conformance_facts::binding::bound_pods;
 use conformance_facts::cliques::pods_of;
 use conformance_facts::preemption::report_of_eviction;
-use conformance_history::{Change, History, Pod, Version, list};
+use conformance_history::{Change, History, Pod, Version, counted_pods, list};
 
 use super::binding::bindings;
 use super::placement::domain;
@@ -97,7 +97,8 @@ impl<'a> Victim<'a> {
             if is_whole || left == 0 {
                 return None;
             }
-            let message = format!("{left} pods of {unit} are bound after its preemption, want all or none");
+            let pods = counted_pods(left);
+            let message = format!("{unit} has {pods} bound after its preemption, want all or none");
             let pods = live.pods().filter(|pod| is_of_units(std::slice::from_ref(unit), *pod));
             let pods = pods.filter(|pod| pod.node().is_some() && !pod.is_terminating());
             Some(pods.fold(violation(PREEMPTED_IN_PART, message), |found, pod| {
@@ -114,8 +115,8 @@ impl<'a> Victim<'a> {
         let missing = minimums.filter_map(|(clique, minimum)| {
             let found = pods_of(&live, clique).count();
             (found < *minimum).then(|| {
-                let message =
-                    format!("PodClique {clique} has {found} pods after the eviction, want {minimum}");
+                let found = counted_pods(found);
+                let message = format!("PodClique {clique} has {found} after the eviction, want {minimum}");
                 violation(EVICTED_POD_NOT_REPLACED, message)
             })
         });

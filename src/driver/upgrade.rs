@@ -4,7 +4,7 @@
 
 use conformance_expect::{Gang, scaling, schedulers};
 use conformance_facts::{binding, migration};
-use conformance_history::{History, Live, SharedMark, is_of_canary};
+use conformance_history::{History, Live, SharedMark, counted_pods, is_of_canary};
 use conformance_install::part::Part;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ impl TestContext {
             groups.any(|group| group.clique == clique)
         };
         self.until(
-            &format!("{wanted} pods of PodCliqueSet {set} released to the scheduler"),
+            &format!("{} of PodCliqueSet {set} released to the scheduler", counted_pods(wanted)),
             REACTION,
             |live| {
                 let of_set = live.pods().filter(|pod| pod.pod_clique().is_some_and(is_of_set));

@@ -3,7 +3,7 @@
 use conformance_contract::clauses::Feature;
 use conformance_contract::ruling::Broken;
 use conformance_contract::target::Target;
-use conformance_history::{History, text};
+use conformance_history::{History, counted_pods, text};
 use serde_json::Value;
 
 use crate::resolver::resolved_in;
@@ -178,8 +178,9 @@ impl Unit {
 
 impl std::fmt::Display for Unit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let minimums = self.minimums.iter();
         let parts: Vec<_> =
-            self.minimums.iter().map(|(clique, count)| format!("{count} pods of {clique}")).collect();
+            minimums.map(|(clique, count)| format!("{} of {clique}", counted_pods(*count))).collect();
         write!(f, "the unit of PodGang {} ({})", self.gang, parts.join(", "))
     }
 }

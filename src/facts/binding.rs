@@ -1,5 +1,5 @@
 use conformance_expect::Unit;
-use conformance_history::Live;
+use conformance_history::{Live, counted_pods};
 
 use crate::cliques::pods_of;
 use crate::deviation::Deviation;
@@ -13,9 +13,9 @@ pub fn not_fully_bound<'a>(live: &'a Live, units: &'a [Unit]) -> impl Iterator<I
     minimums.filter_map(move |(unit, (clique, minimum))| {
         let bound = bound_pods(live, clique);
         (bound < *minimum).then(|| {
-            let message = format!(
-                "{unit} is not fully bound: {bound} pods of PodClique {clique} are bound, want {minimum}"
-            );
+            let bound = counted_pods(bound);
+            let message =
+                format!("{unit} is not fully bound: PodClique {clique} has {bound} bound, want {minimum}");
             let short = Deviation::new((), message);
             let unbound = live.pods().find(|pod| pod.pod_clique() == Some(clique) && pod.node().is_none());
             match unbound {
@@ -40,8 +40,8 @@ mod tests {
             let live = story.end().end();
             not_fully_bound(&live, &units).map(|short| (short.message, short.objects.len())).collect()
         };
-        let short = "the unit of PodGang w-0 (2 pods of w-0-worker) is not fully bound: 1 pods of PodClique \
-                     w-0-worker are bound, want 2";
+        let short = "the unit of PodGang w-0 (2 pods of w-0-worker) is not fully bound: PodClique w-0-worker \
+                     has 1 pod bound, want 2";
         assert_eq!(messages(Story::flat().workers("w", 3, 2)), []);
         assert_eq!(messages(Story::flat().workers("w", 3, 1)), [(short.to_owned(), 1)]);
         let mut terminating = worker("w", 1, Some("n"));

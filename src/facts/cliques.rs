@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use conformance_expect::Gang;
-use conformance_history::{Live, Pod, list};
+use conformance_history::{Live, Pod, counted_pods, list};
 use serde_json::Value;
 
 use crate::deviation::Deviation;
@@ -13,7 +13,8 @@ pub fn pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod<
 pub fn wrong_number_of_pods<'a>(live: &'a Live, gangs: &'a [Gang]) -> impl Iterator<Item = Deviation<'a>> {
     gangs.iter().flat_map(|gang| &gang.groups).filter_map(move |group| {
         let pods = pods_of(live, &group.clique).count();
-        let message = || format!("PodClique {} has {pods} pods, want {}", group.clique, group.replicas);
+        let message =
+            || format!("PodClique {} has {}, want {}", group.clique, counted_pods(pods), group.replicas);
         (pods != group.replicas).then(|| Deviation::new((), message()))
     })
 }
@@ -25,7 +26,7 @@ pub fn cliques_lacking_pods(live: &Live, gangs: &[Gang]) -> Vec<String> {
     }
     let lacking = wanted.into_iter().filter_map(|(clique, wanted)| {
         let pods = pods_of(live, clique).count();
-        (pods < wanted).then(|| format!("PodClique {clique} has {pods} pods, want {wanted}"))
+        (pods < wanted).then(|| format!("PodClique {clique} has {}, want {wanted}", counted_pods(pods)))
     });
     lacking.collect()
 }

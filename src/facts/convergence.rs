@@ -3,7 +3,7 @@
 use conformance_contract::names;
 use conformance_expect::resolver::resolved;
 use conformance_expect::{Gang, Group, schedulers};
-use conformance_history::{Live, Pod, condition, name};
+use conformance_history::{Live, Pod, condition, counted_pods, name};
 use serde_json::Value;
 
 use crate::binding::bound_pods;
@@ -135,8 +135,8 @@ fn gang_lacks(live: &Live, gang: &Gang) -> Option<Lack> {
         pods.sort_unstable();
         let referenced = references(found, &group.clique);
         (referenced != pods).then(|| {
-            let (count, clique) = (pods.len(), &group.clique);
-            let what = format!("the {count} pods of PodClique {clique} referenced in PodGang {}", gang.name);
+            let (pods, clique) = (counted_pods(pods.len()), &group.clique);
+            let what = format!("the {pods} of PodClique {clique} referenced in PodGang {}", gang.name);
             Lack::demanded_by("GANG-20", what)
         })
     })
@@ -149,8 +149,9 @@ fn clique_lacks(live: &Live, gangs: &[Gang], group: &Group) -> Option<Lack> {
     let all = live.pods().filter(|pod| pod.pod_clique() == Some(&group.clique)).count();
     if running != group.replicas || all != group.replicas {
         let what = format!(
-            "exactly {} Ready pods of PodClique {} ({running} of {all} are Ready)",
-            group.replicas, group.clique
+            "exactly {} of PodClique {}, Ready ({running} of {all} are Ready)",
+            counted_pods(group.replicas),
+            group.clique
         );
         let clause = has_unbound(live, gangs).then_some("AON-01");
         return Some(Lack { what, clause });
@@ -248,9 +249,9 @@ mod tests {
     #[case::not_referred_to(
         0,
         "/spec/podgroups/0/podReferences",
-        "the 1 pods of PodClique w-0-a referenced in PodGang w-0"
+        "the 1 pod of PodClique w-0-a referenced in PodGang w-0"
     )]
-    #[case::not_bound(2, "/spec/nodeName", "exactly 1 Ready pods of PodClique w-0-a (0 of 1 are Ready)")]
+    #[case::not_bound(2, "/spec/nodeName", "exactly 1 pod of PodClique w-0-a, Ready (0 of 1 are Ready)")]
     #[case::of_a_deleted_gang(2, "/metadata/labels/grove.io~1podgang", "Pod p to be deleted")]
     fn a_missing_part_is_described(#[case] object: usize, #[case] field: &str, #[case] message: &str) {
         let mut objects = converged();

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::kinds::KINDS;
 use conformance_contract::names;
 use conformance_expect::{Gang, schedulers};
-use conformance_history::{History, Live, Pod, controller, is_of_canary, list, name, owners, text};
+use conformance_history::{
+    History, Live, Pod, controller, counted_pods, is_of_canary, list, name, owners, text,
+};
 use serde_json::Value;
 
 use crate::deviation::Deviation;
@@ -112,8 +114,9 @@ pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<
     for (clique, (all, ready)) in pods {
         let wanted = groups.get(clique).copied().unwrap_or_default();
         if (all, ready) != (wanted, wanted) {
+            let pods = counted_pods(all);
             let message =
-                format!("PodClique {clique} has {all} pods, {ready} of them bound and Ready, want {wanted}");
+                format!("PodClique {clique} has {pods}, {ready} of them bound and Ready, want {wanted}");
             found.push(Deviation::new(Fault::OtherPods, message));
         }
     }

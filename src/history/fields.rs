@@ -25,7 +25,28 @@ pub fn count(value: &Value) -> Option<usize> {
     value.as_u64().and_then(|count| usize::try_from(count).ok())
 }
 
+/// `1 pod` or `2 pods`, for messages.
+pub fn counted_pods(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "pod" } else { "pods" })
+}
+
+/// `once` or `2 times`, for messages.
+pub fn counted_times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 /// Returns the name of an object.
 pub fn name(object: &Value) -> &str {
     text(&object["metadata"]["name"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pod_has_no_plural() {
+        assert_eq!([0, 1, 2].map(counted_pods), ["0 pods", "1 pod", "2 pods"]);
+        assert_eq!([0, 1, 2].map(counted_times), ["0 times", "once", "2 times"]);
+    }
 }

@@ -12,7 +12,7 @@ mod reached;
 pub mod testing;
 
 pub use conformance_contract::kinds::{KINDS, Kind};
-pub use fields::{count, event_about, event_note, list, name, text};
+pub use fields::{count, counted_pods, counted_times, event_about, event_note, list, name, text};
 pub use live::Live;
 pub use log::{Change, Entry, Gap, Header, History, HistoryError, Mark, Recorded, What};
 pub use mark::{MarkName, SharedMark};

@@ -41,7 +41,8 @@ impl History {
         if retries >= times {
             return Ok(());
         }
-        let message = format!("the scheduler retried the gang {retries} times, want {times}");
+        let message =
+            format!("the number of times that the scheduler retried the gang is {retries}, want {times}");
         Err(Broken::NotReached(message))
     }
 

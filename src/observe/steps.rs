@@ -7,7 +7,7 @@ use conformance_contract::names;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{self, Limit};
 use conformance_expect::schedulers;
-use conformance_history::{Live, SharedMark};
+use conformance_history::{Live, SharedMark, counted_pods};
 use serde_json::{Value, json};
 
 use crate::plain_gang::PlainGang;
@@ -206,7 +206,7 @@ pub(crate) fn changed(test: &TestContext) {
 
 /// Waits until this number of pods is bound. Without them the observation has no answer.
 pub(crate) async fn until_bound(test: &TestContext, gang: &PlainGang, count: usize) -> Result<(), Stop> {
-    let state = Awaited::of_harness(format!("{count} pods of gang {} bound", gang.name));
+    let state = Awaited::of_harness(format!("{} of gang {} bound", counted_pods(count), gang.name));
     test.until(state, limits::SCHEDULING, |live| seen::bound(live, gang) >= count).await
 }
 

@@ -6,7 +6,7 @@ use conformance_check::binding::{
 use conformance_check::{Shown, all, ensure, none, precondition, violation};
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::Code;
-use conformance_history::{History, Live, Pod, SharedMark, Version};
+use conformance_history::{History, Live, Pod, SharedMark, Version, counted_pods};
 
 use crate::plain_gang::PlainGang;
 
@@ -133,7 +133,8 @@ pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
                 bindings(history).filter(is_of_gang).map(|version| version.uid()).collect();
             if now > 0 && now < gang.pods && ever.len() < gang.pods {
                 let message = format!(
-                    "only {now} pods of {gang} are bound after a full pass of the scheduler, want all or none"
+                    "{gang} has only {} bound after a full pass of the scheduler, want all or none",
+                    counted_pods(now)
                 );
                 let shown = violation(BOUND_IN_PART, message);
                 violations.extend(bound(&live, gang).next().map(|pod| shown.shown_by_object("bound", pod.0)));

@@ -69,11 +69,11 @@ fn a_pod_bound_before_capacity_is_available_is_a_violation() {
     assert_eq!(rulings_after(0, 3).0, Ok(()));
     assert_eq!(
         message(rulings_after(2, 3).0),
-        "2 pods of gang g (3 pods) were bound, want 0 because the pods did not all fit"
+        "gang g (3 pods) had 2 pods bound, want 0 because the pods did not all fit"
     );
     assert_eq!(
         message(rulings_after(3, 3).0),
-        "3 pods of gang g (3 pods) were bound, want 0 because the pods did not all fit",
+        "gang g (3 pods) had 3 pods bound, want 0 because the pods did not all fit",
         "before capacity was added"
     );
     assert_eq!(rulings_after(0, 0).0, Ok(()), "another clause covers what follows");
@@ -120,7 +120,7 @@ fn none_or_two_running_gangs_are_a_violation() {
     assert_eq!(check(next(deleted(two(2, 0), 2), 2)), Ok(()));
     assert_eq!(
         message(check(next(deleted(two(2, 1), 2), 2))),
-        "1 pods of gang b (2 pods) were bound, want 0 because the pods did not all fit"
+        "gang b (2 pods) had 1 pod bound, want 0 because the pods did not all fit"
     );
     assert_eq!(messages(check(two(1, 1))).len(), 1, "each in part");
     assert_eq!(message(check(two(0, 0))), "0 of 2 gangs are running, want 1");
@@ -151,6 +151,6 @@ fn a_gang_partly_bound_after_a_pass_is_a_violation() {
     assert_eq!((check(0), check(3)), (Ok(()), Ok(())));
     assert_eq!(
         message(check(2)),
-        "only 2 pods of gang g (3 pods) are bound after a full pass of the scheduler, want all or none"
+        "gang g (3 pods) has only 2 pods bound after a full pass of the scheduler, want all or none"
     );
 }

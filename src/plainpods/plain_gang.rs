@@ -1,5 +1,5 @@
 use conformance_contract::names;
-use conformance_history::{Pod, name, text};
+use conformance_history::{Pod, counted_pods, name, text};
 use serde_json::Value;
 
 /// Plain pods that must be bound all together or not at all.
@@ -27,7 +27,7 @@ impl PlainGang {
 
 impl std::fmt::Display for PlainGang {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "gang {} ({} pods)", self.name, self.pods)
+        write!(f, "gang {} ({})", self.name, counted_pods(self.pods))
     }
 }
 

@@ -1,7 +1,7 @@
 use conformance_contract::names;
 use conformance_driver::context::{Awaited, Stop, TestContext};
 use conformance_driver::limits::{self, Limit};
-use conformance_history::{Live, Pod, SharedMark};
+use conformance_history::{Live, Pod, SharedMark, counted_pods};
 use serde_json::{Value, json};
 
 use crate::schedulers;
@@ -63,7 +63,7 @@ impl TrainJobSteps for TestContext {
     }
 
     async fn until_pods_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop> {
-        let condition = format!("{count} pods of TrainJob {train_job}");
+        let condition = format!("{} of TrainJob {train_job}", counted_pods(count));
         self.until(Awaited::demanded_by(clause, condition), limits::REACTION, |live| {
             let pods = pods_of(live, train_job);
             pods.filter(|pod| pod["spec"]["schedulingGates"].is_null()).count() == count
@@ -78,7 +78,8 @@ impl TrainJobSteps for TestContext {
         count: usize,
     ) -> Result<(), Stop> {
         self.until_pods_of(clause, train_job, count).await?;
-        let condition = format!("{count} pods of TrainJob {train_job} considered by the scheduler");
+        let condition =
+            format!("{} of TrainJob {train_job} considered by the scheduler", counted_pods(count));
         self.until(Awaited::demanded_by(clause, condition), limits::SCHEDULING, |live| {
             pods_of(live, train_job).filter(|pod| schedulers::considers(self.target, Pod(pod))).count()
                 == count
@@ -124,7 +125,7 @@ async fn until_bound_within(
     count: usize,
     limit: Limit,
 ) -> Result<(), Stop> {
-    let condition = format!("{count} pods of TrainJob {train_job} bound");
+    let condition = format!("{} of TrainJob {train_job} bound", counted_pods(count));
     test.until(Awaited::demanded_by(clause, condition), limit, |live| {
         pods_of(live, train_job).filter(|pod| pod["spec"]["nodeName"].is_string()).count() >= count
     })

@@ -1,6 +1,6 @@
 //! The pods that a TrainJob should have, calculated from the submitted TrainJob and runtime.
 
-use conformance_history::{list, text};
+use conformance_history::{counted_pods, list, text};
 use serde_json::Value;
 
 /// Label by which a runtime marks the replicated Job to which the trainer's `numNodes` applies.
@@ -81,7 +81,8 @@ impl TrainUnit {
 
 impl std::fmt::Display for TrainUnit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let jobs: Vec<_> = self.jobs.iter().map(|(job, pods)| format!("{pods} pods of {job}")).collect();
+        let jobs = self.jobs.iter();
+        let jobs: Vec<_> = jobs.map(|(job, pods)| format!("{} of {job}", counted_pods(*pods))).collect();
         write!(f, "TrainJob {} ({})", self.train_job, jobs.join(", "))
     }
 }

@@ -3,6 +3,7 @@
 //! pod that is not Ready, then the newest pod.
 
 use conformance_check::gangs;
+use conformance_history::counted_pods;
 
 use crate::prelude::*;
 
@@ -68,7 +69,7 @@ async fn scale_in_to(test: &TestContext, replicas: u32) -> Result<(), Stop> {
     test.caught_up().await?;
     test.scale_as_an_autoscaler("PodClique", CLIQUE, replicas).await?;
     let wanted = usize::try_from(replicas).unwrap_or(0);
-    let awaited = Awaited::demanded_by(GANG_10, format!("{wanted} pods of PodClique {CLIQUE}"));
+    let awaited = Awaited::demanded_by(GANG_10, format!("{} of PodClique {CLIQUE}", counted_pods(wanted)));
     test.until(awaited, REACTION, |live| {
         live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).count() == wanted
     })

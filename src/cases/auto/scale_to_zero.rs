@@ -6,6 +6,7 @@
 use conformance_check::lifecycle::idle;
 use conformance_facts::cliques::have_left;
 use conformance_facts::health::is_ready;
+use conformance_history::counted_pods;
 
 use crate::prelude::*;
 
@@ -90,7 +91,8 @@ async fn until_ready(
     clique: &str,
     count: usize,
 ) -> Result<(), Stop> {
-    let awaited = Awaited::demanded_by(clause, format!("{count} pods of {clique} bound and Ready"));
+    let awaited =
+        Awaited::demanded_by(clause, format!("{} of {clique} bound and Ready", counted_pods(count)));
     test.until(awaited, SCHEDULING, |live| {
         pods_of(live, clique).count() == count && pods_of(live, clique).all(is_ready)
     })

@@ -157,7 +157,7 @@ mod tests {
         "MIG-03",
         3,
         |story: Story| ended(migrates(story.workers(PENDING, 2, 1))),
-        "were bound, want 0 because the pods did not all fit"
+        "bound, want 0 because the pods did not all fit"
     )]
     fn each_fault_breaks_its_clause(
         #[case] clause: &str,

@@ -165,7 +165,7 @@ mod tests {
     #[case::no_fault(deleted(replaced(lost(scaled_out(scaled()))), json!([])), "")]
     #[case::not_grown(
         scaled().mark(SharedMark::WaitTimedOut, json!({})),
-        "PodClique steady-0-worker has 1 pods, 1 of them bound and Ready, want 2"
+        "PodClique steady-0-worker has 1 pod, 1 of them bound and Ready, want 2"
     )]
     #[case::grown_by_restarting(
         scaled().deleted(pod("a")).modified(gang(&["b", "c"])).added(pod("b")).added(pod("c")).mark(FOLLOWED, Value::Null),

@@ -170,7 +170,7 @@ mod tests {
     #[case::bound_in_part(
         "MIG-03",
         |story: Story| ended(recreated(story.modified(pod(PENDING, 0, Some("n"))))),
-        "were bound, want 0 because the pods did not all fit"
+        "bound, want 0 because the pods did not all fit"
     )]
     #[case::never_bound(
         "MIG-07",

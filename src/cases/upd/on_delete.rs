@@ -3,6 +3,7 @@
 
 use conformance_driver::context::Disruption;
 use conformance_facts::health::is_ready;
+use conformance_history::counted_pods;
 
 use crate::prelude::*;
 
@@ -72,8 +73,8 @@ async fn lose_until_replaced(
 }
 
 async fn until_ready(test: &TestContext, count: usize, clause: &'static str) -> Result<(), Stop> {
-    let awaited =
-        Awaited::demanded_by(clause, format!("{count} pods of PodClique {CLIQUE}, all of them Ready"));
+    let pods = counted_pods(count);
+    let awaited = Awaited::demanded_by(clause, format!("{pods} of PodClique {CLIQUE}, all of them Ready"));
     test.until(awaited, limits::SCHEDULING, |live| {
         let pods: Vec<_> = live.pods().filter(|pod| pod.pod_clique() == Some(CLIQUE)).collect();
         pods.len() == count && pods.iter().all(|pod| is_ready(*pod))

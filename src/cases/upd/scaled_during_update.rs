@@ -3,6 +3,8 @@
 //! the next update. The clique is then scaled to fewer pods than are already updated. The PodCliqueSet is
 //! scaled in while the replica that it loses is being updated.
 
+use conformance_history::counted_pods;
+
 use crate::prelude::*;
 
 marks! {
@@ -52,8 +54,9 @@ async fn scale<const N: usize>(test: &TestContext, sizes: [((&str, &str), u32); 
 }
 
 async fn until_new(test: &TestContext, clique: &str, revision: &str, count: usize) -> Result<(), Stop> {
+    let pods = counted_pods(count);
     let awaited =
-        Awaited::demanded_by(UPD_13, format!("{count} pods of PodClique {clique} of revision {revision}"));
+        Awaited::demanded_by(UPD_13, format!("{pods} of PodClique {clique} of revision {revision}"));
     test.until(awaited, limits::SCHEDULING, |live| {
         let pods = live.pods().filter(|pod| pod.pod_clique() == Some(clique));
         pods.filter(|pod| is_of_revision(*pod, revision)).count() >= count

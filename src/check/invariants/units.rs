@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::Violation;
 use conformance_expect::{Unit, gangs, resolver};
-use conformance_history::{Change, SharedMark, Version, is_of_canary};
+use conformance_history::{Change, SharedMark, Version, counted_pods, is_of_canary};
 
 use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_IN_PART;
@@ -131,9 +131,8 @@ fn in_part(unit: &Unit, pass: &Pass, bound: &Bound<'_>) -> Option<Violation> {
         of_unit.flat_map(BTreeMap::values).filter(|version| version.revision() < pass.started).collect();
     let message = || {
         format!(
-            "{} pods of {unit} were bound after a full pass of the scheduler, and the unit was never fully \
-             bound",
-            before.len()
+            "{unit} had {} bound after a full pass of the scheduler, and was never fully bound",
+            counted_pods(before.len())
         )
     };
     let found = (!before.is_empty()).then(|| violation(BOUND_IN_PART, message()))?;

@@ -4,7 +4,7 @@ use conformance_contract::violation::Code;
 use conformance_expect::scopes::{Clique, ScalingGroup, SetReplica, clique_template, replicas};
 use conformance_facts::health::{is_bound, is_healthy, is_live, is_ready};
 use conformance_facts::updates::is_new;
-use conformance_history::{Change, History, Live, Pod, Version, condition, count, text};
+use conformance_history::{Change, History, Live, Pod, Version, condition, count, counted_pods, text};
 use serde_json::{Value, json};
 
 use super::census::Census;
@@ -301,8 +301,9 @@ pub fn binding_is_reported(history: &History, clique: &Clique) -> Ruling {
             )))
         } else {
             let message = format!(
-                "{bound} pods of PodClique {} were bound, but its status did not report that within {} s",
+                "PodClique {} had {} bound, but its status did not report that within {} s",
                 clique.name,
+                counted_pods(*bound),
                 patience.as_secs()
             );
             let found = violation(BINDING_NOT_REPORTED, message).shown_by("bound", *version);

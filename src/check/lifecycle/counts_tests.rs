@@ -154,7 +154,7 @@ fn a_binding_that_the_status_reports_late_is_a_violation(
     let found = binding_is_reported(&reported.added(object("Node", "n")).end(), &clique("c", 2, 2));
     assert_eq!(found.is_ok(), is_satisfied, "{found:?}");
     if !is_satisfied {
-        assert!(crate::message(found).contains("2 pods of PodClique c were bound, but"));
+        assert!(crate::message(found).contains("PodClique c had 2 pods bound, but"));
     }
     let never = binding_is_reported(&Story::flat().added(reporting(0, "False")).end(), &clique("c", 2, 2));
     assert!(matches!(never, Err(Broken::NotReached(_))));

@@ -4,7 +4,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::{Gang, Group, schedulers};
-use conformance_history::{History, Live, condition, count, is_owned_by, list, text};
+use conformance_history::{History, Live, condition, count, counted_pods, is_owned_by, list, text};
 use serde_json::Value;
 
 use crate::binding::bindings;
@@ -85,9 +85,9 @@ pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize
         .collect();
     ensure(bound.is_empty(), || {
         let message = format!(
-            "{} pods of PodCliques {} were bound, want 0 because they do not all fit",
-            bound.len(),
-            cliques.join(" and ")
+            "PodCliques {} had {} bound, want 0 because the pods do not all fit",
+            cliques.join(" and "),
+            counted_pods(bound.len())
         );
         let in_part = violation(SCALED_UP_IN_PART, message);
         bound.iter().fold(in_part, |shown, version| shown.shown_by("bound", *version))

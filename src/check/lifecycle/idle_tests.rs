@@ -120,7 +120,7 @@ fn a_pod_bound_although_not_all_fit_is_a_violation() {
     let bound = |node| Story::on(Target::VOLCANO).added(pod("w-0-b", 1, node)).end();
     assert_eq!(none_bound(&waits, &["w-0-b"], 1, 3), Ok(()));
     let found = messages(none_bound(&bound(Some("n")), &["w-0-b"], 0, 1));
-    assert_eq!(found, ["1 pods of PodCliques w-0-b were bound, want 0 because they do not all fit"]);
+    assert_eq!(found, ["PodCliques w-0-b had 1 pod bound, want 0 because the pods do not all fit"]);
     assert_eq!(none_bound(&bound(None), &["w-0-b"], 0, 1), Ok(()));
     assert_eq!(none_bound(&bound(Some("n")), &["w-0-a"], 0, 1), Ok(()), "of another PodClique");
     assert_eq!(none_bound(&bound(Some("n")), &["w-0-b"], 0, 0), Ok(()), "it was bound later");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use conformance_expect::Gang;
 use conformance_expect::resolver::resolved;
 use conformance_expect::schedulers::{self, Resource};
-use conformance_history::{Live, SharedMark, revision};
+use conformance_history::{Live, SharedMark, counted_pods, revision};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::ListParams;
@@ -181,7 +181,7 @@ impl TestContext {
     }
 
     pub async fn until_bound(&self, count: usize) -> Result<(), Stop> {
-        let condition = Awaited::demanded_by("AON-01", format!("{count} pods bound"));
+        let condition = Awaited::demanded_by("AON-01", format!("{} bound", counted_pods(count)));
         self.until(condition, limits::SCHEDULING, |live| live.bound() >= count).await
     }
 
@@ -189,7 +189,7 @@ impl TestContext {
     pub async fn until_released(&self, gang: &Gang) -> Result<(), Stop> {
         let expectations = schedulers::of(self.target);
         let count = expectations.initially_released(gang);
-        let condition = format!("{count} pods of {} released to the scheduler", gang.name);
+        let condition = format!("{} of {} released to the scheduler", counted_pods(count), gang.name);
         let condition = Awaited::demanded_by("GANG-07", condition);
         // Koordinator's backend may set a gang size that blocks the gang until all pods are ungated.
         let is_blocked = |live: &Live, wanted: &Resource| {

@@ -104,7 +104,7 @@ fn the_first_stage_is_bound_without_the_second() {
     assert!(at_end(Some("n")).is_ok());
     assert_eq!(
         messages(at_end(None)),
-        ["TrainJob t (1 pods of leader) is not fully bound: 0 of 1 pods are bound"]
+        ["TrainJob t (1 pod of leader) is not fully bound: 0 of 1 pods are bound"]
     );
 }
 

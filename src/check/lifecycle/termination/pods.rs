@@ -6,7 +6,7 @@ use conformance_contract::violation::Code;
 use conformance_expect::scopes::{Clique, Scope, SetReplica};
 use conformance_facts::generations::{is_wanted, only_generation, terminations};
 use conformance_facts::health::{is_bound, is_live};
-use conformance_history::{Change, History, Live, SharedMark, count, list};
+use conformance_history::{Change, History, Live, SharedMark, count, counted_pods, list};
 
 use super::timing::patience;
 use crate::{Shown, none, violation};
@@ -145,7 +145,7 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
         let wanted = clique.replicas;
         let kept = old.intersection(&left).count();
         let faults = [
-            (kept > 0).then(|| format!("{kept} pods of PodClique {} were not replaced", clique.name)),
+            (kept > 0).then(|| format!("PodClique {} kept {}, want 0", clique.name, counted_pods(kept))),
             (created > 2 * wanted).then(|| {
                 format!(
                     "{created} pods were created for the {wanted} replicas of PodClique {}, want at most two \
@@ -155,8 +155,9 @@ pub fn replaced_once_or_twice(history: &History, replica: &SetReplica, from: usi
             }),
             (bound != wanted || left.len() != wanted).then(|| {
                 format!(
-                    "PodClique {}: {bound} pods are bound and {} exist, want {wanted}",
+                    "PodClique {} has {} bound and {} in all, want {wanted}",
                     clique.name,
+                    counted_pods(bound),
                     left.len()
                 )
             }),

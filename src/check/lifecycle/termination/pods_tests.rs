@@ -51,10 +51,10 @@ fn a_termination_interrupted_by_a_crash_is_completed() {
         )
     );
     let half = running().deleted(pod("a", Some("n")));
-    assert!(message(check(with_pods(half, &["c"]))).contains("1 pods of PodClique w-0-a were not replaced"));
-    assert!(message(check(with_pods(deleted(), &["c"]))).contains("1 pods are bound and 1 exist, want 2"));
+    assert!(message(check(with_pods(half, &["c"]))).contains("PodClique w-0-a kept 1 pod, want 0"));
+    assert!(message(check(with_pods(deleted(), &["c"]))).contains("has 1 pod bound and 1 in all, want 2"));
     let terminating = with_pods(deleted(), &["c", "d"]).modified(terminating_pod("d"));
-    assert!(message(check(terminating)).contains("1 pods are bound and 2 exist"));
+    assert!(message(check(terminating)).contains("has 1 pod bound and 2 in all"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use conformance_contract::ruling::Ruling;
 use conformance_contract::violation::{Code, Violation};
 use conformance_expect::scopes::{Scope, SetReplica};
 use conformance_facts::generations::{GangTermination, terminations};
-use conformance_history::{History, Version};
+use conformance_history::{History, Version, counted_times};
 use jiff::SignedDuration;
 
 use crate::lifecycle::breaches::{Breach, Breaches};
@@ -145,7 +145,7 @@ fn untimely(
 pub fn times(history: &History, replica: &SetReplica, scope: &Scope, wanted: usize) -> Ruling {
     let found = own_terminations(history, replica, scope);
     ensure(found.len() == wanted, || {
-        let message = format!("{scope} was gang-terminated {} times, want {wanted}", found.len());
+        let message = format!("{scope} was gang-terminated {}, want {wanted}", counted_times(found.len()));
         let violation = violation(WRONG_NUMBER_OF_TERMINATIONS, message);
         found.iter().fold(violation, |violation, termination| {
             violation.shown_by("first deletion", termination.started)

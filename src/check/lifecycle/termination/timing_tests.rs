@@ -73,7 +73,7 @@ fn a_termination_without_a_breach_is_a_violation() {
         .modified(terminating_pod("b"))
         .added(pod("c", None));
     assert!(message(check(story)).contains("minAvailable was not breached"));
-    assert!(message(times(&terminated_after(2).end(), &pair(), &scope(), 0)).contains("1 times, want 0"));
+    assert!(message(times(&terminated_after(2).end(), &pair(), &scope(), 0)).contains("once, want 0"));
     let one = running().modified(terminating_pod("a")).added(pod("c", Some("n")));
     assert!(message(check(one)).contains("was deleted without a gang termination of"));
 }
