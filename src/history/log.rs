@@ -109,12 +109,10 @@ pub struct Entry {
 
 /// The three types of lines.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "each variant is named after the type that describes it")]
 pub enum What {
-    /// A version of an object.
     Object(Recorded),
-    /// A mark of the harness.
     Mark(Mark),
-    /// A gap in the versions of a kind.
     Gap(Gap),
 }
 

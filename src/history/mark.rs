@@ -75,7 +75,7 @@ shared_marks! {
     Retried = "tried again",
     /// The driver changes the replicas of an object: `{"kind", "name", "replicas"}`.
     Scaled = "scaled",
-    /// Others may add fields to pods: webhooks of an existing cluster, or objects of the user's manifest.
+    /// Others may add fields to pods: webhooks of an existing cluster, or objects in the user's manifest.
     ForeignAdmission = "admission of others",
     /// The driver deletes an object: `{"kind", "name"}`. The mark precedes the request.
     Deleted = "deleted",
@@ -117,11 +117,11 @@ shared_marks! {
     /// A backend other than the target's: `{"scheduler", "foreign"}`, or `{"asked": [{"scheduler", "reply"}],
     /// "foreign"}` without one. `foreign`: the harness did not write the operator's configuration.
     AnotherBackend = "another backend",
-    /// The operator's process and log: `{"pid", "readiness", "said"}`. If the operator exited before it was
-    /// ready, `{"exited", "said"}`.
+    /// The operator's process and log: `{"pid", "readiness", "said"}`, or `{"exited", "said"}` if it exited
+    /// before it was ready.
     Controller = "controller",
     /// The operator was started with a flawed configuration: `{"title", "code", "said"}`. `code` is null if
-    /// the operator did not exit.
+    /// it kept running.
     StartedWithFlaw = "started with a flawed configuration",
     /// A component of the control plane was stopped: `{"part"}`.
     ComponentStopped = "part taken away",
@@ -137,8 +137,7 @@ shared_marks! {
     /// The driver closes a Volcano queue: `{"name"}`. The mark precedes the request.
     QueueClosed = "queue closed",
     /// The bindings in the audit log: `{"bindings": [{"pod", "user"}], "users": {scheduler: user},
-    /// "stoodInFor": [scheduler]}`. The schedulers in `stoodInFor` do not run; another scheduler binds their
-    /// pods.
+    /// "stoodInFor": [scheduler]}`. A scheduler in `stoodInFor` does not run; another one binds its pods.
     BoundBy = "bound by",
     /// The running containers of the case: a list of `{"node", "pod", "container", "devices"}`.
     Allocated = "allocated",

@@ -1,13 +1,13 @@
+#![allow(missing_docs, reason = "a function without a comment is named after the field that it returns")]
+
 use serde_json::Value;
 
 use super::fields::list;
 
-/// Returns the owner references of an object.
 pub fn owners(object: &Value) -> &[Value] {
     list(&object["metadata"]["ownerReferences"])
 }
 
-/// Returns the controlling owner reference of an object.
 pub fn controller(object: &Value) -> Option<&Value> {
     owners(object).iter().find(|owner| owner["controller"] == true)
 }

@@ -1,3 +1,5 @@
+#![allow(missing_docs, reason = "an accessor without a comment is named after the field that it returns")]
+
 use std::collections::BTreeSet;
 
 use conformance_contract::names;
@@ -17,13 +19,11 @@ pub fn revision(object: &Value) -> u64 {
 /// One version of one object in a history.
 #[derive(Debug, Clone, Copy)]
 pub struct Version<'a> {
-    /// Type of the watch event.
     pub change: Change,
     /// Arrival time.
     pub at: Timestamp,
     /// Index in the history.
     pub index: usize,
-    /// The object in this version.
     pub object: &'a Value,
 }
 
@@ -57,43 +57,35 @@ impl<'a> Version<'a> {
         self.object["kind"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.name`.
     pub fn name(&self) -> &'a str {
         self.object["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.uid`.
     pub fn uid(&self) -> &'a str {
         self.object["metadata"]["uid"].as_str().unwrap_or_default()
     }
 
-    /// The resourceVersion of the object, as a number.
     pub fn revision(&self) -> u64 {
         revision(self.object)
     }
 
-    /// The object as a pod.
     pub fn pod(&self) -> Pod<'a> {
         Pod(self.object)
     }
 
-    /// Value of a label.
     pub fn label(&self, key: &str) -> Option<&'a str> {
         self.object["metadata"]["labels"][key].as_str()
     }
 }
 
-/// A pod as raw JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct Pod<'a>(pub &'a Value);
 
 impl<'a> Pod<'a> {
-    /// `metadata.name`.
     pub fn name(self) -> &'a str {
         self.0["metadata"]["name"].as_str().unwrap_or_default()
     }
 
-    /// `metadata.uid`.
     pub fn uid(self) -> &'a str {
         self.0["metadata"]["uid"].as_str().unwrap_or_default()
     }
@@ -103,7 +95,6 @@ impl<'a> Pod<'a> {
         self.0["spec"]["nodeName"].as_str().filter(|node| !node.is_empty())
     }
 
-    /// The names of the pod's scheduling gates.
     pub fn gates(self) -> Vec<&'a str> {
         self.0["spec"]["schedulingGates"]
             .as_array()
@@ -121,22 +112,19 @@ impl<'a> Pod<'a> {
         self.label(names::POD_CLIQUE)
     }
 
-    /// Value of a label.
     pub fn label(self, key: &str) -> Option<&'a str> {
         self.0["metadata"]["labels"][key].as_str()
     }
 
-    /// Whether the pod is a canary of the harness.
     pub fn is_canary(self) -> bool {
         is_of_canary(self.0)
     }
 
-    /// Whether the pod is being deleted, that is, has a deletion timestamp.
+    /// Whether the pod has a deletion timestamp.
     pub fn is_terminating(self) -> bool {
         self.0["metadata"]["deletionTimestamp"].is_string()
     }
 
-    /// The condition of this type in the pod's status.
     pub fn condition(self, of_type: &str) -> Option<&'a Value> {
         condition(self.0, of_type)
     }
@@ -149,7 +137,6 @@ pub fn is_of_canary(object: &Value) -> bool {
     labels[names::CANARY].is_string() || set.starts_with(names::CANARY_SET)
 }
 
-/// The condition of this type in an object's status.
 pub fn condition<'a>(object: &'a Value, of_type: &str) -> Option<&'a Value> {
     object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == of_type)
 }
@@ -172,7 +159,6 @@ impl History {
         })
     }
 
-    /// Returns all versions of a kind.
     pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = Version<'a>> {
         self.versions().filter(move |version| version.kind() == kind)
     }
@@ -192,7 +178,6 @@ impl History {
         self.of(kind).map(|version| version.name()).collect()
     }
 
-    /// Returns every mark with this name, and its index.
     pub fn marks(&self, name: impl Into<MarkName>) -> impl Iterator<Item = (usize, &Mark)> {
         let name = name.into();
         self.entries.iter().enumerate().filter_map(move |(index, entry)| match &entry.what {
@@ -201,7 +186,6 @@ impl History {
         })
     }
 
-    /// Returns all gaps of the history.
     pub fn gaps(&self) -> impl Iterator<Item = &Gap> {
         self.entries.iter().filter_map(|entry| match &entry.what {
             What::Gap(gap) => Some(gap),
@@ -259,7 +243,6 @@ impl History {
         }
     }
 
-    /// Returns the arrival time of the last entry.
     pub fn last_at(&self) -> Timestamp {
         self.entries.last().map_or(Timestamp::UNIX_EPOCH, |entry| entry.at)
     }

@@ -1,6 +1,8 @@
 //! Hand-written histories for the tests of checks. Every entry gets the next resourceVersion. An object
 //! without a uid gets one that is derived from its kind and name.
 
+#![allow(missing_docs, reason = "a function without a comment is named after what it records or creates")]
+
 use std::collections::BTreeMap;
 
 use conformance_contract::names;
@@ -19,7 +21,6 @@ pub struct Story {
 }
 
 impl Story {
-    /// Starts a history on a target.
     pub fn on(target: Target) -> Self {
         let header = Header {
             api_version: API_VERSION.into(),
@@ -44,35 +45,29 @@ impl Story {
         Self::on(Target::KUBE_POD_GANG)
     }
 
-    /// Records a submitted PodCliqueSet in the header.
     pub fn submitted(mut self, pcs: Value) -> Self {
         let name = pcs["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         self.history.header.submitted.insert(name, pcs);
         self
     }
 
-    /// Advances the time of the next entries.
     pub fn later(mut self, seconds: i64) -> Self {
         self.now += SignedDuration::from_secs(seconds);
         self
     }
 
-    /// Records that an object was added.
     pub fn added(self, object: Value) -> Self {
         self.record(Change::Added, object)
     }
 
-    /// Records that objects were added, in order.
     pub fn all_added(self, objects: impl IntoIterator<Item = Value>) -> Self {
         objects.into_iter().fold(self, Self::added)
     }
 
-    /// Records that an object was modified.
     pub fn modified(self, object: Value) -> Self {
         self.record(Change::Modified, object)
     }
 
-    /// Records that an object was deleted.
     pub fn deleted(self, object: Value) -> Self {
         self.record(Change::Deleted, object)
     }
@@ -83,17 +78,14 @@ impl Story {
         (0..bound).fold(waiting, |story, index| story.modified(worker(set, index, Some("n"))))
     }
 
-    /// Records a mark of the harness.
     pub fn mark(self, name: impl Into<MarkName>, detail: Value) -> Self {
         self.entry(What::Mark(Mark { name: name.into().as_str().into(), detail }))
     }
 
-    /// Records a gap in this kind.
     pub fn gap(self, kind: &str) -> Self {
         self.entry(What::Gap(Gap { kind: kind.into(), reason: "it listed again".into() }))
     }
 
-    /// Returns the finished history.
     pub fn end(self) -> History {
         self.history
     }
@@ -113,7 +105,6 @@ impl Story {
     }
 }
 
-/// Returns the default uid of an object.
 fn uid(kind: &str, name: &Value) -> String {
     format!("uid-of-{kind}-{}", name.as_str().unwrap_or_default())
 }
@@ -156,13 +147,11 @@ pub fn worker(set: &str, index: usize, node: Option<&str>) -> Value {
     })
 }
 
-/// Adds Grove's scheduling gate to a pod.
 pub fn gated(mut pod: Value) -> Value {
     pod["spec"]["schedulingGates"] = json!([{"name": names::GATE}]);
     pod
 }
 
-/// Returns a canary pod of the harness, bound if `node` is given.
 pub fn canary(name: &str, node: Option<&str>) -> Value {
     json!({
         "kind": "Pod",
@@ -187,7 +176,6 @@ pub fn running(name: &str, gang: &str, clique: &str, node: &str) -> Value {
     })
 }
 
-/// Returns a Ready node with this many allocatable GPUs.
 pub fn node(name: &str, gpus: u32) -> Value {
     json!({
         "kind": "Node",
@@ -199,7 +187,6 @@ pub fn node(name: &str, gpus: u32) -> Value {
     })
 }
 
-/// Returns an object with only a kind and a name.
 pub fn object(kind: &str, name: &str) -> Value {
     json!({"kind": kind, "metadata": {"name": name}})
 }
