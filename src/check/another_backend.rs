@@ -1,6 +1,6 @@
-//! The second enabled backend that some clauses need, in addition to the target's. The suite's own
-//! configuration has the profile `conformance-external`; the configuration of another operator may have no
-//! second backend. The driver asks admission and records the answer, so that a replay decides as the run did.
+//! The second enabled backend that some clauses need. The suite's own configuration has the profile
+//! `conformance-external`, but another operator's may have no second backend. The driver asks admission and
+//! records the answer, so that a replay gives the same verdict.
 
 use conformance_contract::ruling::Broken;
 use conformance_history::{History, SharedMark};

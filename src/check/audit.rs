@@ -1,5 +1,5 @@
-//! The operator's write requests in the audit log of the API server, including rejected ones and those that
-//! changed nothing. Without an audit log, these checks pass.
+//! The operator's write requests in the audit log, including those that were rejected or changed nothing.
+//! Without an audit log, these checks pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -47,7 +47,7 @@ fn gang_resources() -> BTreeSet<&'static str> {
     schedulers::kinds().into_iter().map(|(kind, _)| kind).collect()
 }
 
-/// Groups the requests by resource and object name. A subresource such as the status is a separate resource.
+/// A subresource such as the status is a separate resource.
 fn by_object(history: &History, part: Range<usize>) -> BTreeMap<(&str, &str), Vec<Request<'_>>> {
     let mut by_object: BTreeMap<(&str, &str), Vec<Request<'_>>> = BTreeMap::new();
     for request in requests(history, part) {
@@ -100,8 +100,8 @@ pub fn no_gang_resource_requests(history: &History, pod_gang: &str, part: Range<
     }))
 }
 
-/// Requires that the operator wrote only to gang resources that existed (COEX-02), or for a PodCliqueSet whose
-/// backend has such gang resources. Other checks read the history, which lacks a rejected create.
+/// Requires that the operator wrote only to gang resources that existed, or whose kind the backend of their
+/// PodCliqueSet uses (COEX-02). Other checks read the history, which lacks a rejected create.
 pub fn only_existing_gang_resources_written(history: &History) -> Ruling {
     let kinds = gang_resources();
     let is_of_its_backend = |kind: &str, name: &str| {

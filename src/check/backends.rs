@@ -1,5 +1,3 @@
-//! The backend that serves a PodCliqueSet, which may be a backend other than the target's.
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 

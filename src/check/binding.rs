@@ -120,8 +120,7 @@ pub fn reports_why_pending(history: &History, gang: &Gang) -> Ruling {
     })
 }
 
-/// Requires that `winners` gangs are fully bound at the entry `until`, and that no pod of the other gangs was
-/// ever bound (AON-04).
+/// Requires that `winners` gangs are fully bound at `until`, and the others never had a bound pod (AON-04).
 pub fn some_whole_others_never(
     history: &History,
     gangs: &[Vec<Unit>],
@@ -203,8 +202,7 @@ pub fn hard_gang(gang: &Gang) -> Unit {
     Unit { gang: gang.name.clone(), minimums }
 }
 
-/// Requires that a pod created after `since` replaces the lost pod, and is bound at the end. It must have the
-/// index of the lost pod, which distinguishes the replacements of several pods.
+/// Requires a bound pod, created after `since`, with the lost pod's index: several pods may have been lost.
 pub fn replaced(history: &History, since: usize, lost: &str) -> Ruling {
     succeeded(history, since, lost, &[names::POD_GANG, names::POD_CLIQUE, names::POD_INDEX], true)
 }
@@ -252,8 +250,7 @@ fn succeeded(
     Err(found.shown_by_object("before", lost.0).into())
 }
 
-/// Requires that the other bound pods stay. Pods that were terminating at `since` are not checked, because a
-/// kubelet needs time to terminate them.
+/// Requires that other bound pods stay, except those that were terminating: a kubelet needs time for that.
 pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
     let end = history.end();
@@ -278,8 +275,8 @@ pub fn others_untouched(history: &History, since: usize, lost: &[&str]) -> Rulin
     }))
 }
 
-/// Requires that pods are bound only to nodes of the case's pool, because the arithmetic of the case relies
-/// on it. A history without a pool, such as a user's, passes.
+/// Requires that pods are bound only to nodes of the case's pool, on which its arithmetic relies. A history
+/// without a pool, such as a user's, passes.
 pub fn on_own_nodes(history: &History) -> Ruling {
     let own: BTreeSet<&str> = history
         .of("Node")

@@ -57,7 +57,6 @@ fn with_condition(mut object: Value, of_type: &str, reason: &str, message: &str)
     object
 }
 
-/// Records pods that are created unbound and then bound in the given order of cliques.
 fn bound(cliques: &[&str]) -> Story {
     let pods = [("a0", "a"), ("a1", "a"), ("a2", "a"), ("b0", "b"), ("c0", "c")];
     let pending = Story::flat().all_added(pods.map(|(name, clique)| pod(name, clique, None)));

@@ -1,5 +1,3 @@
-//! Checks of the objects that remain after a deletion.
-
 use conformance_contract::names;
 use conformance_contract::ruling::{Broken, Ruling};
 use conformance_contract::violation::{Code, Violation};
@@ -187,7 +185,6 @@ mod tests {
     }
 
     #[test]
-    /// Deletes the objects of a scaled-in PodCliqueSet replica, except one of each kind.
     fn an_object_of_a_removed_replica_is_a_violation() {
         let gangs = expect::testing::named_gangs(
             &json!({"metadata": {"name": "w"}, "spec": {"replicas": 2, "template": {

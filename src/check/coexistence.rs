@@ -46,8 +46,7 @@ fn chosen_for<'a>(history: &'a History, pod: Version<'a>) -> &'a str {
     of_set.map_or_else(own, |(_, pcs)| scheduler_of(pcs))
 }
 
-/// Requires that the chosen scheduler bound each pod (COEX-01). Returns `NotReached` if the audit log lacks
-/// the binding of a pod.
+/// Requires that the chosen scheduler bound each pod (COEX-01). `NotReached` if the log lacks a binding.
 pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     let (_, mark) = history.reached(SharedMark::BoundBy)?;
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -84,8 +83,7 @@ pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Requires that gang resources belong to the backend of their own PodGang. The target's scheduler must have
-/// had a gang resource (GANG-08).
+/// Requires gang resources of the target's scheduler (GANG-08), each of the backend of its own PodGang.
 pub fn resources_of_own_gangs(history: &History) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let resources = || history.versions().filter(|version| is_gang_resource(version.object));
@@ -124,7 +122,6 @@ pub fn resources_of_own_gangs(history: &History) -> Ruling {
     precondition("GANG-23", violations(unowned))
 }
 
-/// The schedulers of the PodGangs and PodCliqueSets that own an object, directly or through other owners.
 fn schedulers_of_owners<'a>(history: &'a History, object: &'a Value) -> Vec<&'a str> {
     let mut found = Vec::new();
     for owner in owners(object) {

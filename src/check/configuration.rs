@@ -8,8 +8,7 @@ use super::{none, violation};
 
 const FLAW_ACCEPTED: Code = Code::new("flaw-accepted");
 
-/// Requires that the operator exits and that its last log lines report the flaw. Returns `NotReached` if a
-/// configuration was not tried.
+/// Requires that the operator exits and its last log lines report the flaw. `NotReached` without an attempt.
 pub fn prevents_start(history: &History, flaws: &[Flaw]) -> Ruling {
     let mut violations = Vec::new();
     for flaw in flaws {

@@ -56,7 +56,7 @@ pub fn at_most_once(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Requires that each container has as many devices as it requests, and that the totals match, so that no
+/// Requires that each container has as many devices as it requests. The totals must also match, so that no
 /// other container has a device. Returns `NotReached` if no bound pod requested a device.
 pub fn as_requested(history: &History) -> Ruling {
     let (index, mark) = history.reached(SharedMark::Allocated)?;

@@ -111,7 +111,7 @@ fn without_numbers(text: &str) -> String {
     kept + rest
 }
 
-/// Maps each PodGang to a name made of its podgroups: the operator chooses the name. Longest names first.
+/// Renames PodGangs after their podgroups, because the operator chooses names. The longest names come first.
 fn renamed_gangs(live: &Live, set: &str) -> Vec<(String, String)> {
     let of_set = live.of("PodGang").filter(|gang| controller(gang).is_some_and(|owner| owner["name"] == set));
     let podgroups = |gang: &Value| {

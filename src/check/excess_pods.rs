@@ -81,8 +81,7 @@ pub fn members_are_left(live: &Live, gang: &Gang, clique: &str) -> Ruling {
     })
 }
 
-/// Requires that surplus pods are ungated only after the hard gang is bound. Returns `NotReached` if no
-/// surplus pod was ever ungated.
+/// Requires that surplus pods are ungated after the hard gang is bound. `NotReached` if none was ungated.
 pub fn released_after_the_hard_gang(history: &History, gang: &Gang) -> Ruling {
     let mut bound: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut released = BTreeSet::new();

@@ -7,8 +7,7 @@ use super::{Shown, none, violation};
 
 const FOREIGN_FIELDS_LOST: Code = Code::new("foreign-fields-lost");
 
-/// Requires that the fields that another client wrote are kept. Returns `NotReached` if no other client
-/// wrote, or if a write never appeared in the history.
+/// Requires that fields that other clients wrote are kept. `NotReached` if the history has no such write.
 pub fn kept(history: &History) -> Ruling {
     let mut violations = Vec::new();
     let mut is_written = false;

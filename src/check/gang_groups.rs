@@ -109,8 +109,8 @@ pub fn created_before_pruned(history: &History, pod_gang: &str) -> Ruling {
     }))
 }
 
-/// Requires that the PodGroups that pods name are as in KOORD-01. A name that is too long ends in a unique
-/// suffix. KOORD-02 requires that ungated pods name their PodGroup; gated pods may name it.
+/// Requires that pods name PodGroups that match KOORD-01. A name that is too long ends in a unique suffix.
+/// Ungated pods must name their PodGroup (KOORD-02); gated pods may name it.
 pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     let (mut violations, mut unnamed) = (Vec::new(), Vec::new());
     for gang in gangs {
@@ -155,8 +155,7 @@ pub fn named_by_pods(live: &Live, gangs: &[Gang]) -> Ruling {
     all([none(violations), precondition("KOORD-02", none(unnamed))])
 }
 
-/// Describes a wrong PodGroup. Proposal 537 demands a controller reference to the PodGang and a label with
-/// the PodGang's name.
+/// Proposal 537 demands a controller reference to the PodGang, and a label with its name.
 fn wrong(found: &Value, pod_gang: &Value, gang: &Gang, group: &Group) -> Option<String> {
     if !is_controlled_by(found, pod_gang) {
         return Some(format!("it is not controlled by PodGang {}", gang.name));

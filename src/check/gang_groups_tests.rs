@@ -143,7 +143,7 @@ fn a_group_with_one_wrong_field_is_a_violation(#[case] change: fn(&mut Value)) {
     assert!(matches!(named("g-0-g-0-a", "a", change), Err(Broken::Violated(_))));
 }
 
-/// Checks PodClique `g-0-LONG` with pods that name these PodGroups, of which only the `existing` ones exist.
+/// Checks pods of PodClique `g-0-LONG` that name these PodGroups. Only the PodGroups in `existing` exist.
 fn long(named: [&str; 2], existing: &[&str]) -> Ruling {
     let set = json!({"metadata": {"name": "g"}, "spec": {"replicas": 1, "template": {
         "cliques": [{"name": LONG, "spec": {"replicas": 2}}]}}});

@@ -1,4 +1,4 @@
-//! Compares gang resources with the PodGang as created, for which a backend is not responsible.
+//! Compares gang resources with the PodGang as created: no backend is responsible for an incomplete one.
 
 use std::collections::BTreeMap;
 
@@ -199,8 +199,8 @@ pub fn warning_reported(history: &History, since: usize, pod_gang: &str, set: &s
     })
 }
 
-/// Requires that PodGangs and gang resources, which must exist (GANG-08), have the priority class. If the API
-/// server drops the field from gang resources (`kept` is false), only PodGangs must have it.
+/// Requires that PodGangs and their gang resources (GANG-08) have the priority class. If the API server drops
+/// the field from gang resources (`kept` is false), only PodGangs must have it.
 pub fn have_priority(history: &History, live: &Live, gangs: &[Gang], class: &str, kept: bool) -> Ruling {
     precondition("GANG-08", exist(history, live, gangs))?;
     with_priority(history, live, gangs, class, kept)

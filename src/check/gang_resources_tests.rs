@@ -318,7 +318,7 @@ fn pods_without_the_priority_class_are_violations_if_the_scheduler_reads_them() 
     assert!(matches!(ruling(Target::KUBE_POD_GROUP, 1, Some("high")), Err(Broken::NotReached(_))));
 }
 
-/// Gives a PodGang another priority class, and its Volcano PodGroup `class` after this many seconds.
+/// The PodGang gets another priority class. Its Volcano PodGroup gets `class` after this many seconds.
 fn changed_priority(after: i64, class: &str) -> Ruling {
     let with = |kind: &str, class: &str| {
         let mut found = object(kind, "w-0");

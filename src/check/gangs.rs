@@ -34,7 +34,7 @@ const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
 const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 
-/// Requires that exactly `gangs` exist, and that the labels of PodCliques and pods name them (GANG-01).
+/// Requires base PodGangs, no PodGang outside `gangs`, and correct owners and gang labels (GANG-01).
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);
@@ -107,7 +107,7 @@ pub fn podgroups(history: &History, gangs: &[Gang]) -> Ruling {
     none(composed.chain(shared(&history.end(), gangs)))
 }
 
-/// Requires that podgroups are in the order of the template (GANG-15), whether or not one is missing.
+/// Requires that podgroups are in the order of the template (GANG-15). Some may be missing.
 pub fn in_template_order(history: &History, gangs: &[Gang]) -> Ruling {
     none(gangs.iter().filter_map(|gang| {
         let (created, podgroups) = as_created(history, &gang.name)?;
@@ -180,8 +180,8 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all
 }
 
-/// Requires that `minReplicas` of these podgroups stays what it was at the entry `since`. It may become 0, with
-/// which an operator reports that a gang is placed.
+/// Requires that `minReplicas` of these podgroups stays what it was at the entry `since`. It may become 0:
+/// some operators report in this way that a gang is placed.
 pub fn minimums_stay(
     history: &History,
     gangs: &[Gang],
@@ -224,7 +224,7 @@ pub fn labelled(history: &History, gangs: &[Gang], target: Target) -> Ruling {
     }))
 }
 
-/// Requires that `Initialized` became True only once all pods existed (GANG-06). `gangs` as created.
+/// Requires that `Initialized` became True only once all pods existed (GANG-06). Takes PodGangs as created.
 pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
     let mut creations: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
     for version in history.pods() {
@@ -251,7 +251,6 @@ pub fn initialized(history: &History, gangs: &[Gang]) -> Ruling {
             return Some(violation(NEVER_UNINITIALIZED, message).shown_by("Initialized=True", after[0]));
         }
         let too_soon = gang.groups.iter().find_map(|group| {
-            // A missing podgroup references no pods.
             let referenced = references(after[0].object, &group.clique).unwrap_or_default();
             let existed = |name: &str| {
                 creations.get(name).is_some_and(|(clique, revision)| {

@@ -1,5 +1,5 @@
-//! Checks that nothing, such as KWOK, overwrote a status of the harness, or deleted a simulated node. Cases rely
-//! on the number of nodes and on their room. Otherwise nothing is decided.
+//! Checks that no other client, such as KWOK, overwrote a status of the harness or deleted a simulated node.
+//! Cases rely on the number and the capacity of nodes, so such a history proves nothing.
 
 use std::collections::BTreeMap;
 

@@ -28,8 +28,7 @@ pub struct Write<'a> {
 }
 
 impl Write<'_> {
-    /// Whether only exempt writers wrote the version (GANG-11). The operator under test is never exempt,
-    /// regardless of its name.
+    /// Whether only exempt writers wrote the version (GANG-11). The operator under test is never exempt.
     fn is_exempt(&self, target: Target, operators: &BTreeSet<String>) -> bool {
         let is_excepted = |writer: &String| is_exempt_writer(target, writer) && !operators.contains(writer);
         self.version.change != Change::Deleted && !self.by.is_empty() && self.by.iter().all(is_excepted)
@@ -40,7 +39,7 @@ impl Write<'_> {
     }
 }
 
-/// Returns the writes that count: not those of exempt writers, canaries, Events, and cluster-scoped objects.
+/// Returns the writes by other than exempt writers, except to canaries, Events and cluster-scoped objects.
 pub fn writes(history: &History, from: usize, to: usize) -> Vec<Write<'_>> {
     counted_and_exempt(history, from, to).0
 }
@@ -86,8 +85,7 @@ fn is_of_workload(version: &Version<'_>) -> bool {
     !of_canary && !cluster_scoped && version.kind() != "Event"
 }
 
-/// Returns the writers of a version. A second write within one second may leave all entries of managedFields
-/// the same. Then the entries with the latest time count.
+/// A second write within one second may leave managedFields unchanged. Then the latest entries count.
 fn writers(target: Target, previous: Option<&Value>, object: &Value) -> Vec<String> {
     let entries =
         |object: &Value| object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -182,7 +180,7 @@ impl<'a> AffectedObjects<'a> {
         Self { target, set, whole, resized }
     }
 
-    /// Whether the object may change. `stays` is true for an object that exists before and after it.
+    /// `stays`: the object exists before and after the replacement.
     fn covers(&self, version: Version<'_>, stays: bool) -> bool {
         let name = version.name();
         if self.whole.iter().any(|gang| belongs(self.target, gang, version)) {

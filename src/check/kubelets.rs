@@ -23,7 +23,6 @@ const DISTURBED: Code = Code::new("disturbed");
 const PODS_LEFT_ON_NODE: Code = Code::new("pods-left-on-node");
 const WRONG_ALLOCATABLE_GPUS: Code = Code::new("wrong-allocatable-gpus");
 
-/// Waiting reasons of a container whose image cannot be pulled.
 const NOT_PULLED: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];
 
 fn groups(gangs: &[Gang]) -> impl Iterator<Item = &Group> {
@@ -149,13 +148,12 @@ pub fn reports_image_failure(live: &Live, clique: &str) -> Ruling {
     })
 }
 
-/// Requires that running pods keep running on the same node without a container restart. Returns `NotReached`
-/// if no pod ran.
+/// Requires that running pods stay on their node without a container restart. `NotReached` if no pod ran.
 pub fn kept_running(history: &History, since: usize, until: usize) -> Ruling {
     others_kept_running(history, since, until, &[])
 }
 
-/// Like [`kept_running`], without the pods of these names.
+/// Like [`kept_running`], except for pods with these names.
 pub fn others_kept_running(history: &History, since: usize, until: usize, lost: &[&str]) -> Ruling {
     let before = history.before(since);
     let others = before.pods().filter(|pod| !lost.contains(&pod.name()));

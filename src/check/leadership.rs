@@ -1,5 +1,5 @@
 //! Which replica of the operator was the leader, according to its lease. A process that loses the lease must
-//! exit, so the same holder must not return.
+//! exit, so a former holder must not return.
 
 use std::collections::BTreeSet;
 

@@ -172,7 +172,7 @@ pub fn joins_what_exists(history: &History, part: Range<usize>) -> Ruling {
     none(violations)
 }
 
-/// Requires that no remnants of the old PodGangs exist, as [`remnants`] defines them.
+/// Requires that no [`remnants`] of the old PodGangs exist.
 pub fn one_scheme(history: &History, live: &Live) -> Ruling {
     without_faults(remnants(history, live))
 }
@@ -220,13 +220,12 @@ pub fn migrated(live: &Live) -> Ruling {
     none(migrating(live).map(|found| deviates(STILL_MIGRATING, found)))
 }
 
-/// Requires that the expected gangs and pods exist, under any PodGang names, as [`differences`] defines it.
+/// Requires that the expected gangs and pods exist, under any PodGang names ([`differences`]).
 pub fn composed(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     without_faults(differences(live, set, gangs))
 }
 
-/// Requires that pods keep their binding: as many as there are replicas for a PodClique that was scaled in,
-/// and all pods of every other PodClique.
+/// Requires that pods stay bound. A PodClique that was scaled in must keep as many pods as it has replicas.
 pub fn bystanders_kept(history: &History, part: Range<usize>, before: &[Gang], after: &[Gang]) -> Ruling {
     let (was, now) = (history.before(part.start), history.before(part.end));
     let bound = |live: &Live, clique: &str| -> BTreeSet<(String, String)> {

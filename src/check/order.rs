@@ -70,7 +70,7 @@ enum Steps {
     Release,
 }
 
-/// Finds the first checked step that happened before a step that must precede it, or without it.
+/// Finds the first checked step that happened before, or without, a step that must precede it.
 fn out_of_order(history: &History, gang: &Gang, checked: Steps) -> Option<Violation> {
     let (expectations, pod_gang) = (schedulers::of(history.header.target), gang.name.as_str());
     let resources = expected(history, gang);
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    /// A PodGroup of the PodCliqueSet gets its subgroup for a PodGang when that PodGang is created.
+    /// A shared PodGroup gets its subgroup for a PodGang when that PodGang is created.
     #[rstest::rstest]
     #[case::part_added_in_time(&["base"], &["base", "leaf"], true, true)]
     #[case::part_existed_before(&["base", "leaf"], &["base", "leaf"], false, true)]

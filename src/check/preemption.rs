@@ -1,4 +1,4 @@
-//! Which pods of a running gang were evicted, what is left of the gang, and what happens to the replacements.
+//! Checks of an evicted gang: the lost pods, the remaining pods and the replacements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -186,8 +186,7 @@ impl<'a> Victim<'a> {
         none(violations)
     }
 
-    /// Requires that the eviction is reported (PRE-13). [`is_not_reported`](Self::is_not_reported) fails for a
-    /// report that never ends.
+    /// Requires a report of the eviction (PRE-13). [`Self::is_not_reported`] covers the end of the report.
     pub fn is_reported(&self, set: &str, until: usize) -> Ruling {
         let live = self.history.before(until);
         ensure(report_of_eviction(&live, set, &self.units).is_some(), || {
@@ -213,7 +212,7 @@ impl<'a> Victim<'a> {
     }
 }
 
-/// Requires that at most `needed` gangs lose pods: the preemptor's minimum needs no more room (PRE-08).
+/// Requires that at most `needed` gangs lose pods, which is enough for the preemptor's minimum (PRE-08).
 pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling {
     let lost: Vec<_> = victims.iter().filter_map(|victim| victim.lost(until).into_iter().next()).collect();
     ensure(lost.len() <= needed, || {

@@ -1,7 +1,7 @@
 //! The refusals of a gang by its scheduler. A condition may be out of date: kube-scheduler 1.37 sets
 //! PodGroupInitiallyScheduled to False again while surplus pods wait, and Volcano never removes a condition.
-//! Every scheduler also refuses surplus pods for which there is no room. So no condition counts while the
-//! minimum is bound. Of two contradicting conditions, only the later one counts.
+//! Every scheduler also refuses surplus pods that do not fit. So no condition counts while the minimum is
+//! bound. Of two contradicting conditions, only the later one counts.
 
 use std::collections::BTreeMap;
 

@@ -36,7 +36,6 @@ fn fault(live: &Live, service: &Value, name: &str, publishes: bool) -> Option<St
         let not = if publishes { "does not publish" } else { "publishes" };
         return Some(format!("{not} the addresses of pods that are not Ready"));
     }
-    // A Service without a selector selects no pods.
     let selector = spec["selector"].as_object().filter(|selector| !selector.is_empty());
     let selects = |pod: Pod<'_>| {
         selector.is_some_and(|labels| labels.iter().all(|(key, value)| pod.label(key) == value.as_str()))

@@ -126,7 +126,7 @@ fn generation_start(history: &History, set: &str, pod: Version<'_>) -> Option<us
     terminations.iter().map(|termination| termination.started.index).filter(|start| *start < pod.index).max()
 }
 
-/// Whether the parents were ready at an event `within` these entries. Only pods created after `start` count.
+/// Whether the parents were ready at an event `within` these entries. Pods from before `start` do not count.
 fn were_ready(history: &History, start: Option<usize>, within: Range<usize>, parents: &[Parent]) -> bool {
     let (mut created, mut ready) = (BTreeMap::new(), BTreeMap::new());
     for version in history.pods().take_while(|version| version.index < within.end) {

@@ -16,8 +16,7 @@ pub enum Topology {
 }
 
 impl Topology {
-    /// The statuses and the reason that Grove documents. Its user guide and proposal 244 differ in the status
-    /// for a deleted binding.
+    /// The documented statuses and reason. The user guide and proposal 244 differ about a deleted binding.
     fn documented(self) -> (&'static [&'static str], &'static str) {
         match self {
             Self::HasLevels => (&["False"], "AllClusterTopologyLevelsAvailable"),

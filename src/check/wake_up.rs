@@ -13,7 +13,7 @@ pub const BOUND_TOO_LATE: Code = Code::new("bound-too-late");
 const LIMIT: SignedDuration = SignedDuration::from_secs(10);
 
 /// Time for the operator, the watches and the bindings, in addition to two cycles of the scheduler. In 61
-/// measured cases of Volcano and KAI, everything took 0.6 s at most, divided by the slowness.
+/// measured cases of Volcano and KAI, it was at most 0.6 s after division by the slowness.
 const REACTION: SignedDuration = SignedDuration::from_secs(3);
 
 /// Half of the time after which kube-scheduler retries all pods. A later binding may not be due to the event.

@@ -1,5 +1,3 @@
-//! The behavior of an operator while the API of its gang resources is missing.
-
 use std::collections::BTreeMap;
 
 use conformance_contract::ruling::{Broken, Ruling};
@@ -13,10 +11,8 @@ const LOOSE_POD_RELEASED: Code = Code::new("loose-pod-released");
 const CONTROLLER_RESTARTED: Code = Code::new("controller-restarted");
 
 /// Requires that pods of the target's scheduler without a scheduling group stay gated and unbound (KUBE-16).
-/// Use this only for workloads whose pods all belong to the hard gang.
-///
-/// An interrupted watch does not matter. The scheduling group of a pod never changes, so a relist also shows
-/// an ungated pod without one.
+/// All pods of the workload must belong to the hard gang. A gap in the watch does not matter, because the
+/// scheduling group of a pod never changes.
 pub fn no_loose_pods(history: &History) -> Ruling {
     let scheduler = history.header.target.backend();
     let of_target = |version: &Version<'_>| version.object["spec"]["schedulerName"] == scheduler;

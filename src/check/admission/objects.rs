@@ -107,7 +107,7 @@ pub fn nothing_recreated(history: &History, pcs: &str, since: usize) -> Ruling {
     }))
 }
 
-/// Requires that the object is deleted at the end. Returns `NotReached` if it never existed.
+/// Returns `NotReached` if the object never existed.
 pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     if history.named(kind, name).next().is_none() {
         return Err(Broken::NotReached(format!("{kind} {name} never existed")));
@@ -119,8 +119,7 @@ pub fn deleted(history: &History, kind: &str, name: &str) -> Ruling {
     }))
 }
 
-/// Whether an object belongs to the PodCliqueSet. Gang resources lack Grove's labels, but their names start
-/// with the PodCliqueSet's name.
+/// Gang resources lack Grove's labels, but their names start with the PodCliqueSet's name.
 fn belongs(object: &Value, pcs: &str) -> bool {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();

@@ -1,5 +1,3 @@
-//! Requires that scaled PodGangs wait for their base PodGang (AON-06).
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use conformance_contract::names;
@@ -13,9 +11,9 @@ use super::course::{Course, Idle, is_groves_pod};
 use crate::binding::BOUND_BEFORE_BASE;
 use crate::{Shown, none, violation};
 
-/// Requires that scaled pods are bound only after the base. Bindings before the last creation of a base
-/// clique do not count, and idle cliques are excluded. A pod that was ungated while its base was bound may be
-/// bound after the base was terminated, because a removed gate cannot be restored.
+/// Requires that scaled pods are bound only after the base (AON-06). Bindings before the last creation of a
+/// base clique do not count, and idle cliques are excluded. A pod that was ungated while its base was bound
+/// may be bound after the base was terminated, because a removed gate cannot be restored.
 pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
     let submitted = &course.history.header.submitted;
     let mut bases: BTreeMap<(&str, usize), Option<Gang>> = BTreeMap::new();

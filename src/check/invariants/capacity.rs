@@ -47,7 +47,7 @@ pub(super) fn is_kept(course: &Course<'_>) -> Ruling {
                 let scheduler = version.object["spec"]["schedulerName"].as_str().unwrap_or_default();
                 let complete = with_containers.get(version.uid()).copied().unwrap_or(version.object);
                 let mut requests = requests::of_running(&complete["spec"]);
-                // The scheduler has allocated devices for these resources, which the node need not have.
+                // The node need not have these resources, because the scheduler allocates devices for them.
                 let by_devices = &version.object["status"]["extendedResourceClaimStatus"]["requestMappings"];
                 for mapping in list(by_devices) {
                     requests.remove(text(&mapping["resourceName"]));

@@ -6,7 +6,7 @@ use conformance_facts::generations::terminations;
 use conformance_history::{Change, History, Version, controller, count, text};
 use serde_json::Value;
 
-/// A history in the order of resourceVersions: watches of different kinds deliver in any order.
+/// A history in the order of resourceVersions. Watches of different kinds deliver in any order.
 pub(super) struct Course<'a> {
     pub(super) history: &'a History,
     pub(super) versions: Vec<Version<'a>>,
@@ -17,9 +17,8 @@ impl<'a> Course<'a> {
         Self { history, versions: history.as_written() }
     }
 
-    /// Returns the index of the first deletion of each termination, and the name prefix of the replica's
-    /// cliques. Only PodCliqueSets with a termination delay count. Others are only updated, which may look
-    /// like a termination.
+    /// Returns the index of each termination's first deletion, and the name prefix of the replica's cliques.
+    /// PodCliqueSets without a termination delay are excluded, because an update may look like a termination.
     pub(super) fn termination_starts(&self) -> BTreeMap<usize, String> {
         let is_delayed = |pcs: &&Value| !pcs["spec"]["template"]["terminationDelay"].is_null();
         let all = self.history.header.submitted.values().filter(is_delayed).flat_map(|pcs| {
@@ -67,8 +66,7 @@ impl<'a> Idle<'a> {
         }
     }
 
-    /// Whether a PodClique is scaled to 0, or belongs to a scaling group that is. Members are named
-    /// `<group>-<index>-…`.
+    /// Whether a PodClique or its scaling group is scaled to 0. Members are named `<group>-<index>-…`.
     pub(super) fn has(&self, clique: &str) -> bool {
         let is_member = |group: &&str| {
             let rest = clique.strip_prefix(*group).and_then(|rest| rest.strip_prefix('-'));

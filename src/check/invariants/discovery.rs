@@ -68,7 +68,7 @@ impl<'a> Place<'a> {
         format!("{}-{}", self.set, self.replica)
     }
 
-    /// The names of the variables of Grove, each with the values that it may have.
+    /// Grove's variables, each with its allowed values.
     fn variables(&self, pod: Pod<'_>) -> Vec<(&'static str, Vec<String>)> {
         let one = |name, value: &str| (name, vec![value.to_owned()]);
         let namespace = text(&pod.0["metadata"]["namespace"]);
@@ -95,7 +95,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The pods of a replica of the group, by the template.
+/// The number of pods in a replica of the group, according to the template.
 fn pods_of(template: &Value, group: &Value) -> usize {
     let members = list(&template["cliques"]);
     let members = members.iter().filter(|clique| list(&group["cliqueNames"]).contains(&clique["name"]));
@@ -107,8 +107,8 @@ fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     all.filter(|container| container["name"].is_string())
 }
 
-/// Returns each created pod that is wrong at every place where a PodCliqueSet may have its PodClique. In an
-/// upgrade, the former operator created the earlier pods.
+/// Returns each created pod that is wrong for every PodCliqueSet that may have its PodClique. Pods from
+/// before an upgrade are left out, because the former operator created them.
 fn wrong<'a>(course: &Course<'a>, fault: Fault) -> Vec<(Version<'a>, String)> {
     let upgraded = course.history.reached(SharedMark::UpgradeStarted).map_or(0, |(started, _)| started);
     let mut templates = Templates::submitted(course.history);
@@ -163,7 +163,7 @@ fn wrong_variable(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
         let is_of_template =
             |variable: &Value| of_template.iter().any(|found| has_variable(found, &variable["name"]));
         let wrong = wanted.iter().find_map(|(variable, values)| {
-            // Of several variables of one name, the last one counts.
+            // If several variables have the same name, the last one counts.
             let found = variables.iter().rfind(|found| found["name"] == *variable);
             let value = found.and_then(|found| resolved(found, pod));
             let is_right = value.is_some_and(|value| values.iter().any(|wanted| is_value(wanted, value)));

@@ -10,7 +10,7 @@ use super::course::{Course, is_groves_pod};
 use crate::preemption::{EVICTED_FOR_EQUAL, is_preempted};
 use crate::{Shown, none, violation};
 
-/// Priority classes, compared by the priorities of pods or by name: a history has no PriorityClasses.
+/// A history has no PriorityClasses, so classes are compared by the priorities of pods or by name.
 #[derive(Default)]
 struct Classes<'a> {
     /// Keyed by the name of the PodGang.
@@ -44,8 +44,8 @@ impl<'a> Classes<'a> {
     }
 }
 
-/// Requires that evictions respect priorities. Not decided if no pod of another gang waits, or if a waiting
-/// pod is not Grove's. The history then lacks the preemptor or its priority.
+/// Undecided if no pod of another gang waits, or if a waiting pod is not Grove's. The history then lacks the
+/// preemptor or its priority.
 pub(super) fn is_respected(course: &Course<'_>) -> Ruling {
     let mut classes = Classes::default();
     let mut waiting: BTreeMap<&str, Version<'_>> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! The rules of KAI's PodGroup CRD and admission webhook (KAI-11), because the suite does not run the webhook,
-//! and the installed CRD may be of another release. Source: KAI v0.17.0, `pkg/apis/scheduling/v2alpha2`. Its CRD
-//! has no CEL rules. Conditions for which the webhook only warns are no rules.
+//! The rules of KAI's PodGroup CRD and admission webhook (KAI-11). The suite does not run the webhook, and
+//! the installed CRD may be of another release. Source: KAI v0.17.0, `pkg/apis/scheduling/v2alpha2`. The CRD
+//! has no CEL rules. Warnings of the webhook are not rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,8 +69,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A rule: its message, whether it applies only on creation, its source in KAI, and a function that is true
-/// for a violation.
+/// Message, whether the rule applies only on creation, source in KAI, and a test for a violation.
 type Rule = (&'static str, bool, &'static str, fn(&Tree<'_>) -> bool);
 
 const RULES: [Rule; 14] = [

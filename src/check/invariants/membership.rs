@@ -42,7 +42,7 @@ pub(super) fn of_pods(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// Clique templates as pods. The operator copies labels and annotations that users set themselves.
+/// Clique templates in the form of pods, because the operator copies their labels and annotations.
 fn templates(course: &Course<'_>) -> Vec<Value> {
     let sets = course.history.header.submitted.values();
     let cliques = sets.flat_map(|set| list(&set["spec"]["template"]["cliques"]));

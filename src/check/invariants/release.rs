@@ -91,8 +91,7 @@ impl<'a> Existing<'a> {
         }
     }
 
-    /// Whether a deleted PodGang allowed the pod to be ungated, because the removal of the gate may race with
-    /// the deletion of the PodGang.
+    /// A deleted PodGang counts too, because the removal of the gate may race with its deletion.
     fn was_ready_for(&self, pod: Pod<'_>) -> bool {
         self.deleted.iter().any(|gang| {
             let podgroups = list(&gang.object["spec"]["podgroups"]).iter();

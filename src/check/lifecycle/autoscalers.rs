@@ -11,8 +11,7 @@ pub const KIND: &str = "HorizontalPodAutoscaler";
 const AUTOSCALER_DIFFERS: Code = Code::new("autoscaler-missing-or-different");
 const ADOPTED: Code = Code::new("foreign-autoscaler-taken-over");
 
-/// Describes faults of autoscalers: each replica must have one per scale configuration, except `taken`. The
-/// operator chooses their names and owners.
+/// Each replica needs one autoscaler per scale configuration, except `taken`. Names and owners are free.
 pub fn faults(live: &Live, pcs: &Value, taken: &[&str]) -> Vec<String> {
     let all: Vec<Scaled> = scaled(pcs).collect();
     let wanted = all.iter().filter(|scaled| !taken.contains(&scaled.name.as_str()));
@@ -53,7 +52,6 @@ fn scales_part_of(autoscaler: &Value, set: &str) -> bool {
         && index.is_some_and(|index| index.parse::<usize>().is_ok())
 }
 
-/// Compares the limits and metrics that the scale configuration has.
 fn differs(found: &Value, wanted: &Scaled) -> Option<String> {
     let spec = &found["spec"];
     let min = &wanted.config["minReplicas"];

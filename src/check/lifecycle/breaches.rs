@@ -63,8 +63,7 @@ struct NewGeneration<'a> {
 }
 
 impl<'a, 'r> Walk<'a, 'r> {
-    /// Prepares the walk for the largest size of each scaling group, because groups may have had more
-    /// replicas before.
+    /// Uses the largest size of each scaling group, because groups may have had more replicas before.
     fn new(history: &'a History, replica: &'r SetReplica) -> Self {
         let most_replicas = |group: &ScalingGroup| {
             let sizes = history.named("PodCliqueScalingGroup", &group.name);
@@ -156,7 +155,7 @@ impl<'a, 'r> Walk<'a, 'r> {
             let mut broken = Vec::new();
             for index in 0..size {
                 let members: Vec<_> = group.replica(index).collect();
-                // `any` would not call `is_breached` for each member, which updates `was_bound`.
+                // Do not use `any`: each call of `is_breached` updates `was_bound`.
                 let breached = members.iter().filter(|member| self.is_breached(member)).count() > 0;
                 if breached || members.iter().any(|member| self.missing.contains(&member.name)) {
                     broken.push(index);

@@ -1,5 +1,5 @@
-//! Checks of the ResourceClaims that pods share (GANG-30), also those of a terminated scope (TERM-20) and of
-//! replicas that are scaled in (DEL-14).
+//! Checks of the ResourceClaims that pods share (GANG-30), including those of a terminated scope (TERM-20)
+//! and of replicas that are scaled in (DEL-14).
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
     })
 }
 
-/// Requires that shared claims are deallocated or deleted, even briefly, after all old pods (TERM-20).
+/// Requires that shared claims are free or deleted, if only briefly, once all old pods are gone (TERM-20).
 pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     let claims = shared(&only_generation(history, scope, 0), scope);
     none(terminations(history, scope).first().into_iter().flat_map(|termination| {

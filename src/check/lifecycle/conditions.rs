@@ -15,8 +15,7 @@ const MESSAGE_CHANGED_TOO_OFTEN: Code = Code::new("message-changed-too-often");
 const REPEATED_WRITES: Code = Code::new("repeated-writes");
 
 const KINDS: [&str; 4] = ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique", "PodGang"];
-/// An idle object may be written once in 5 s. This limit is 1 s shorter, because the recorder may see the
-/// first write late.
+/// The limit is once in 5 s. It is 1 s shorter here, because the recorder may see the first write late.
 const ONCE_IN: SignedDuration = SignedDuration::from_secs(4);
 
 fn versions(history: &History) -> impl Iterator<Item = Version<'_>> {

@@ -79,7 +79,7 @@ fn out_of_bounds(object: &Value, field: &str, least: usize, most: usize) -> Opti
     (found < least || found > most).then(|| format!("{described}: {field} is {found}, want {range}"))
 }
 
-/// Whether the object reports an unknown breach, as during an update.
+/// Whether the object reports a breach as unknown, which is correct during an update.
 fn is_breach_unknown(live: &Live, kind: &str, name: &str) -> bool {
     let breached = live.get(kind, name).and_then(|object| condition(object, BREACHED));
     breached.is_some_and(|breached| breached["status"] == "Unknown")

@@ -31,8 +31,7 @@ pub fn ever_bound(history: &History, gangs: &[Gang], until: usize) -> BTreeSet<S
     ever_bound
 }
 
-/// Describes wrong conditions of a PodGang. `Unhealthy` must be True if a PodClique in `ever_bound` has fewer
-/// healthy pods than its minimum.
+/// `Unhealthy` must be True if a PodClique in `ever_bound` has fewer healthy pods than its minimum.
 pub fn faults(live: &Live, gang: &Gang, ever_bound: &BTreeSet<String>) -> Vec<String> {
     let Some(found) = gang.find(live) else { return vec![format!("PodGang {} does not exist", gang.name)] };
     let all = |predicate| gang.groups.iter().all(|group| has(live, group, predicate));

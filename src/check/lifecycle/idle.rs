@@ -94,8 +94,7 @@ pub fn none_bound(history: &History, cliques: &[&str], from: usize, until: usize
     })
 }
 
-/// Requires that the members of gang resources match the PodGang. Gang resources without a size are not
-/// checked, and neither are names, because a new gang resource may have another name.
+/// Gang resources without a size are not checked, and neither are names, which may change.
 fn require_members(target: Target, live: &Live, gangs: &[Gang]) -> Ruling {
     let expectations = schedulers::of(target);
     let existing: Vec<_> = gangs.iter().filter_map(|gang| gang.find(live)).collect();

@@ -9,8 +9,7 @@ use crate::{all, none, violation};
 const METRICS_DIFFER: Code = Code::new("metrics-differ");
 const METRICS_NOT_RETURNED: Code = Code::new("metrics-not-returned");
 
-/// Requires that at least `times` readings of the metrics match the history (STAT-11). Returns `NotAsked` if
-/// the metrics cannot be read.
+/// Requires that at least `times` readings match the history (STAT-11). `NotAsked` without readable metrics.
 pub fn match_history(history: &History, times: usize) -> Ruling {
     let readings: Vec<_> = history.marks(SharedMark::MetricsRead).collect();
     all(readings.iter().map(|(index, mark)| {

@@ -20,7 +20,7 @@ const FAILURE_NOT_REPORTED: Code = Code::new("failure-not-reported");
 const FAILURE_STILL_REPORTED: Code = Code::new("failure-still-reported");
 const PAUSES_DO_NOT_GROW: Code = Code::new("pauses-do-not-grow");
 
-/// Messages shorter than this many bytes are too unspecific for a comparison.
+/// Messages of fewer bytes are too unspecific to compare.
 const SHORTEST_MESSAGE: usize = 12;
 
 #[derive(Debug, Clone)]
@@ -71,8 +71,7 @@ pub fn lack_reported<'a>(history: &'a History, gang: &Gang, terms: &[&str]) -> O
     scheduler_messages(history, gang).find(|(_, message)| contains(message)).map(|(version, _)| version)
 }
 
-/// Whether the message contains these words. A name does not match inside a longer name. A truncated message
-/// also matches.
+/// A name does not match inside a longer name. A truncated message also matches.
 fn contains_words(message: &str, words: &str) -> bool {
     let is_of_a_word = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut found = message.match_indices(words).filter(|(at, _)| {
@@ -101,9 +100,8 @@ fn conditions_with<'a>(object: &'a Value, gang: &Gang, words: &Words) -> Vec<&'a
 /// many times per second, and the first one may not name the cause.
 const FIRST_MESSAGE_LASTS: SignedDuration = SignedDuration::from_secs(10);
 
-/// Requires that the reason is reported in time after it is known ([`Why`]): within 15 s for a lack or a
-/// claim, otherwise within 5 s. Returns `NotReached` if the reason was never known, or if the history ends
-/// before the limit.
+/// Requires that the reason is reported within 5 s after it is known ([`Why`]), or 15 s for a lack or a
+/// claim. Returns `NotReached` if it was never known, or if the history ends before the limit.
 pub fn reason_reported(history: &History, gang: &Gang, why: &Why) -> Ruling {
     let since = match why {
         Why::Scheduler => scheduler_messages(history, gang).next().map(|(version, _)| version),

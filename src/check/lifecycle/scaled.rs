@@ -79,9 +79,9 @@ fn selects(selector: &str, pod: Pod<'_>) -> bool {
     terms().next().is_some() && terms().all(is_satisfied)
 }
 
-/// Checks a scale-in below the minimum. A refused request must have changed nothing. After an accepted one,
-/// the status must report a breach, and only pods beyond the new size may be deleted. The mark is `{"kind",
-/// "name", "replicas", "code"}`.
+/// Checks a scale-in below the minimum. A refused request must change nothing. After an accepted one, the
+/// status must report a breach, and only surplus pods may be deleted. Mark: `kind`, `name`, `replicas`,
+/// `code`.
 pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: usize) -> Ruling {
     let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
     let what = format!("{kind} {name} scaled to {}", mark.detail["replicas"]);
@@ -160,8 +160,8 @@ pub fn old_deleted_before_new(history: &History, clique: &str) -> Ruling {
     })
 }
 
-/// Requires that no scale-in deletes a pod while it keeps one that should be deleted first. `is_wrong` gets
-/// the state before the scale-in, the deleted pod and the other one.
+/// Requires that no scale-in deletes a pod and keeps one that should be deleted first. `is_wrong` gets the
+/// state before the scale-in, the deleted pod and the kept pod.
 fn none_deleted_before(
     history: &History,
     clique: &str,
@@ -199,7 +199,6 @@ fn live_pods_of<'a>(live: &'a Live, clique: &'a str) -> impl Iterator<Item = Pod
     live.pods().filter(move |pod| pod.pod_clique() == Some(clique) && is_live(*pod))
 }
 
-/// Returns violations for pods deleted out of order by a scale-in. `before` is the state before it.
 fn wrong_deletions(
     history: &History,
     before: &Live,
@@ -233,7 +232,6 @@ pub fn highest_replicas_deleted(history: &History, group: &str, scaled: usize, u
     lower_replicas_kept(history, group, scaled, until)
 }
 
-/// Requires that no pod of a removed replica of the scaling group exists.
 pub fn removed_replicas_deleted(live: &Live, group: &str) -> Ruling {
     let size = size_of(live, group);
     none(live.pods().filter(|pod| is_beyond(group, size, *pod)).map(|pod| {
@@ -259,9 +257,9 @@ fn lower_replicas_kept(history: &History, group: &str, scaled: usize, until: usi
     }))
 }
 
-/// Requires that a scale-in while a replica is missing has deleted the highest replicas at the entry `until`,
-/// and that they are not created again (UPD-14). If the missing replica was among the highest, a waiting
-/// update continues and may delete more pods.
+/// For a scale-in while a replica is missing. Requires that the highest replicas are deleted by the entry
+/// `until` and not created again (UPD-14). If the missing replica was among the highest, a waiting update
+/// continues and may delete more pods.
 pub fn highest_replicas_stay_deleted(history: &History, group: &str, scaled: usize, until: usize) -> Ruling {
     removed_replicas_deleted(&history.before(until), group)?;
     let size = size_at(history, group, until);
@@ -310,14 +308,13 @@ fn is_beyond(group: &str, size: Option<usize>, pod: Pod<'_>) -> bool {
     is_live(pod) && pod.label(names::SCALING_GROUP) == Some(group) && index >= size
 }
 
-/// Requires that no pod is bound for a removed replica. A replica counts as removed if that was long before
-/// the pod was created, and the replica was not added again.
+/// Requires that no pod is bound for a replica that was removed long before, and not added again.
 pub fn none_bound_for_removed_replica(history: &History, group: &str) -> Ruling {
     let sizes: Vec<(Version<'_>, usize)> = history
         .named("PodCliqueScalingGroup", group)
         .filter_map(|version| Some((version, count(&version.object["spec"]["replicas"])?)))
         .collect();
-    // Since when the replica has been removed at a resourceVersion. `None` if it exists then.
+    // Returns since when a replica is removed, as of a resourceVersion; `None` if it exists then.
     let removed_since = |index: usize, revision: u64| {
         let until_then = sizes.iter().take_while(|(at, _)| at.revision() <= revision);
         let without: Vec<_> = until_then.map(|(at, size)| (at, *size <= index)).collect();

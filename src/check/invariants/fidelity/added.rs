@@ -41,8 +41,7 @@ pub(super) fn path(
     })
 }
 
-/// Returns the path of the first value in `found` that `wanted` lacks. Empty strings, lists and objects do
-/// not count as values.
+/// Returns the path of the first value that `wanted` lacks. Empty strings, lists and objects are no values.
 fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) -> Option<String> {
     if wanted.is_null() && is_documented(path, found, declared) {
         return None;
@@ -52,7 +51,7 @@ fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) ->
             let is_default = |name: &str, value: &Value| {
                 let image = match name {
                     "imagePullPolicy" => &found["image"],
-                    // Of an image volume.
+                    // The field of an image volume.
                     "pullPolicy" => &found["reference"],
                     _ => return false,
                 };

@@ -7,9 +7,8 @@ use serde_json::{Map, Value, json};
 /// Fields that must be compared together, because the API server derives a pod's requests from containers.
 const TOGETHER: [&str; 3] = ["containers", "initContainers", "resources"];
 
-/// Returns the parts of the pod and of the clique that must be compared. The pod fits the clique if `known`
-/// does and these parts match, because the other fields are equal. Returns `None` if the pod must be compared
-/// as a whole.
+/// Returns the parts of the pod and of the clique to compare. All other fields equal those of `known`, so the
+/// pod fits the clique if `known` does and these parts match. `None`: the whole pod must be compared.
 pub(super) fn parts(known: &Value, pod: &Value, clique: &Value) -> Option<(Value, Value)> {
     let (before, after) = (known["spec"].as_object()?, pod["spec"].as_object()?);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();

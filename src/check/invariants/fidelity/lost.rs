@@ -1,8 +1,8 @@
 //! Finds fields of a template that its pod lacks (GANG-16). List entries must keep their order, but others
 //! may be in between. ADM-25 covers a user's values of fields that Grove sets.
 //!
-//! The API server stores an empty string like an absent field, and also a zero of a field that is no pointer
-//! in its Go types (`omitempty` in `k8s.io/api/core/v1/types.go`). Such values are not lost.
+//! The API server omits an empty string, and a zero of a field that is not a pointer in its Go types
+//! (`omitempty` in `k8s.io/api/core/v1/types.go`). Such values are not lost.
 
 use conformance_contract::names;
 use conformance_facts::quantity::amount;
@@ -12,10 +12,10 @@ use serde_json::Value;
 const LABELS_SET_BY_GROVE: [&str; 4] =
     [names::MANAGED_BY, names::PART_OF, "app.kubernetes.io/name", "app.kubernetes.io/component"];
 const GROVE_KEYS: &str = "grove.io/";
-/// Grove sets variables with this prefix in every container, and overwrites a user's.
+/// Grove sets variables with this prefix in every container, and overwrites the user's.
 const VARIABLES: &str = "GROVE_";
 
-/// Labels and annotations by which a backend names the gang resource of a pod. It overwrites a user's.
+/// Labels and annotations by which a backend names the gang resource of a pod. It overwrites the user's.
 const MEMBERSHIPS: [&str; 4] = [
     "pod-group-name",
     "pod-group.scheduling.sigs.k8s.io",
@@ -92,7 +92,7 @@ fn is_set_by_grove(key: &str) -> bool {
     LABELS_SET_BY_GROVE.contains(&key) || key.starts_with(GROVE_KEYS)
 }
 
-/// Returns the path of the first difference in a field, which starts with the name of the field.
+/// Returns the path of the first difference. The path starts with the field's name.
 fn lost(name: &str, wanted: &Value, found: &Value) -> Option<String> {
     let path = match wanted {
         Value::Object(pairs) if MAPPINGS.contains(&name) => {
@@ -105,7 +105,6 @@ fn lost(name: &str, wanted: &Value, found: &Value) -> Option<String> {
     path.map(|path| format!(".{name}{path}"))
 }
 
-/// Whether the value means the same as an absent field.
 fn is_absent(name: &str, value: &Value) -> bool {
     match value {
         Value::String(text) => text.is_empty(),

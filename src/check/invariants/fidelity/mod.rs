@@ -1,6 +1,5 @@
-//! Requires that each version of a pod has all fields of its template (GANG-16), and beyond that only
-//! documented ones (GANG-27). An operator may follow a change of the template late, so every template that
-//! was in force up to the version counts.
+//! Requires that each version of a pod has all fields of its template (GANG-16), and otherwise only
+//! documented fields (GANG-27). An operator may apply a template change late, so earlier templates count too.
 
 mod added;
 mod changed;
@@ -154,8 +153,7 @@ pub(super) struct Templates<'a> {
 }
 
 impl<'a> Templates<'a> {
-    /// Starts with the submitted templates. If several PodCliqueSets were submitted with one name, all stored
-    /// templates count.
+    /// If several PodCliqueSets were submitted with one name, all stored templates count.
     pub(super) fn submitted(history: &'a History) -> Self {
         let submitted = &history.header.submitted;
         let times = |set: &str| {

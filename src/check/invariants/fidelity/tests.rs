@@ -97,7 +97,7 @@ fn a_second_pod_that_lacks_a_field_is_a_violation(#[case] at: &str, #[case] path
     assert_eq!(messages(story.added(good).added(second)), [Some(message), None]);
 }
 
-/// A pod may follow each of two templates, but not one in some fields and the other one in the rest.
+/// A pod may follow either of two templates, but must not mix their fields.
 #[test]
 fn a_pod_that_follows_two_templates_at_once_is_a_violation() {
     let with_team =

@@ -35,8 +35,8 @@ pub fn kept(history: &History, scope: &Scope, termination: &GangTermination<'_>,
     })))
 }
 
-/// Requires that a termination does not change objects of other replicas, by their resourceVersions
-/// (TERM-27). Autoscalers must only continue to exist, because other clients write their status.
+/// Requires that objects of other replicas keep their resourceVersions during a termination (TERM-27).
+/// Autoscalers must only exist, because other clients write their status.
 pub fn other_replicas_untouched(
     history: &History,
     scope: &Scope,

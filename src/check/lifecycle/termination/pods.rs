@@ -16,8 +16,7 @@ const DELETED_WITHOUT_TERMINATION: Code = Code::new("deleted-without-gang-termin
 const RELEASED_BEFORE_REFERENCE: Code = Code::new("released-before-reference");
 const TERMINATED_IN_PART: Code = Code::new("gang-terminated-in-part-or-repeatedly");
 
-/// Requires that pods are deleted only by a termination of the replica or of its scaling-group replicas, or
-/// by the harness.
+/// Requires that only the harness, or a termination of the replica or of its groups' replicas, deletes pods.
 pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     let mut excused: BTreeSet<&str> = BTreeSet::new();
     for mark in history.marks(SharedMark::PodLost).map(|(_, mark)| mark) {
@@ -52,8 +51,8 @@ pub fn nothing_else_deleted(history: &History, replica: &SetReplica) -> Ruling {
     }))
 }
 
-/// Requires that a termination recreates as many pods as the PodClique requested, or as its template requests
-/// if those are fewer. Undecided within the operator's time to react.
+/// Requires that a termination recreates the pods that the PodClique or its template requested, whichever are
+/// fewer. Undecided within the operator's time to react.
 pub fn recreated(history: &History, replica: &SetReplica, scope: &Scope) -> Ruling {
     has_new_pods(history, replica, scope, false)
 }

@@ -44,14 +44,14 @@ pub fn own_terminations<'a>(
     found.into_iter().filter(|termination| !is_within(termination)).collect()
 }
 
-/// Requires that each breach leads to a termination after the delay, and each termination follows a breach or a
-/// delay in which a part of the gang was bound.
+/// Requires a termination after the delay of each breach. Each termination must follow a breach, or a delay
+/// in which only a part of the gang was bound.
 pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, delay: Duration) -> Ruling {
     none(wrong_times(history, replica, scope, delay))
 }
 
-/// Requires that each termination follows a breach that lasted for the delay (TERM-03). Whether a breach leads
-/// to a termination in time is TERM-02.
+/// Requires that each termination follows a breach that lasted for the delay (TERM-03). TERM-02 covers
+/// breaches without a termination.
 pub fn not_before_the_delay(
     history: &History,
     replica: &SetReplica,

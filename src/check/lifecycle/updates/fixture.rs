@@ -20,8 +20,8 @@ pub(super) fn pod_spec(revision: &str) -> Value {
     json!({"containers": [{"name": "c", "env": [{"name": REVISION, "value": revision}]}]})
 }
 
-/// Returns a pod with a telling name: `0a1` is pod 1 of clique `a` in replica 0, and `0g1` is the pod of
-/// group replica 1 in replica 0. A suffix distinguishes replacements.
+/// Returns a pod that is named after its place: `0a1` is pod 1 of clique `a` in replica 0, and `0g1` the pod
+/// of group replica 1. A suffix distinguishes replacements.
 pub(super) fn pod(name: &str, revision: &str, ready: bool) -> Value {
     let (replica, of, index) = (&name[..1], &name[1..2], &name[2..3]);
     let mut pod = object("Pod", name);

@@ -114,7 +114,7 @@ fn wrong_references(history: &History, set: &str, change: Version<'_>) -> Vec<Vi
 }
 
 /// Requires that a replacement is ungated only after its PodGang refers to it and its gang resource exists.
-/// It must be in the PodGang of its predecessor; in the same gang resource if a pod was bound at all times.
+/// It must be in its predecessor's PodGang, and in the same gang resource unless all pods were once unbound.
 pub fn replacements_are_members(history: &History, set: &str) -> Ruling {
     let Some(change) = first_change(history, set) else { return Ok(()) };
     let expectations = schedulers::of(history.header.target);

@@ -14,9 +14,8 @@ const AVAILABLE_UPDATED_FIRST: Code = Code::new("available-replica-updated-first
 const HIGHER_BEFORE_LOWER: Code = Code::new("higher-replica-before-a-lower-one");
 const REPLICA_UNNAMED: Code = Code::new("updated-replica-not-named");
 
-/// Requires that a pod is deleted only if every other replica that this update has touched is complete, new
-/// and Ready. A replica that an earlier change left incomplete must first be complete and Ready again, with
-/// old or new pods.
+/// Requires that a pod is deleted only if every other replica that this update touched is complete, new and
+/// Ready. A replica that an earlier change left incomplete must first be complete and Ready, with any pods.
 pub fn one_replica_at_a_time(history: &History, set: &str) -> Ruling {
     let mut touched: BTreeSet<(usize, usize)> = BTreeSet::new();
     let mut incomplete: BTreeSet<usize> = BTreeSet::new();

@@ -44,7 +44,7 @@ fn steps<'a>(history: &'a History, set: &str) -> Vec<Step<'a>> {
     steps
 }
 
-/// Requires that the minimum of units stays up; if all are needed, all but one (UPD-30).
+/// Requires that the minimum of units stays up. If the minimum is all units, one may be down (UPD-30).
 pub fn minimum_stays(history: &History, set: &str) -> Ruling {
     none(steps(history, set).into_iter().filter_map(|step| {
         let units = &step.units;
