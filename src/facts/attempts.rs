@@ -1,4 +1,4 @@
-//! Attempts to create or change a PodCliqueSet, which cases state as data, and the API server's replies.
+//! Attempts to create or change a PodCliqueSet, as data of cases, and the API server's replies.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,8 +21,8 @@ pub struct Attempt {
     pub title: &'static str,
     pub edit: Edit,
     pub wanted: Wanted,
-    /// Words that the refusal or, without a refusal, the warnings must contain, regardless of case. Only
-    /// those that the clause demands are listed: the operator chooses the wording. `a|b` accepts either word.
+    /// Words that the refusal or, without a refusal, the warnings must contain, regardless of case. The list
+    /// has only what the clause demands, because the operator chooses the wording. `a|b` accepts either word.
     pub words: &'static [&'static str],
     pub forbidden: &'static [&'static str],
 }
@@ -108,7 +108,7 @@ impl Attempt {
         Self { forbidden, ..self }
     }
 
-    /// Removes the required words, because another clause covers them. Only the outcome is then checked.
+    /// Removes the required words, because another clause covers them.
     #[must_use]
     pub const fn answer_only(self) -> Self {
         Self { words: &[], ..self }

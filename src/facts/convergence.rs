@@ -1,4 +1,4 @@
-//! What a PodCliqueSet lacks until it has converged, and whether its statuses report that it lacks nothing.
+//! What a PodCliqueSet lacks until it has converged, in objects and in statuses.
 
 use conformance_contract::names;
 use conformance_expect::resolver::resolved;
@@ -12,7 +12,7 @@ use crate::cliques::pods_of;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lack {
     pub what: String,
-    /// The clause that demands the state. No clause demands the counts in statuses.
+    /// The clause that demands the state, if any.
     pub clause: Option<&'static str>,
 }
 
@@ -61,7 +61,7 @@ pub fn lacks(live: &Live, set: &str, gangs: &[Gang]) -> Option<Lack> {
         })
         .or_else(|| {
             let replicas = gangs.iter().filter(|gang| gang.is_base).count();
-            // DEL-10 covers Services that remain, because they do not affect a gang.
+            // DEL-10 covers remaining Services, because they do not affect a gang.
             let mut groups = live.of("PodCliqueScalingGroup").filter(|object| is_part_of(object, set));
             let surplus = groups.find(|object| replica(object).is_some_and(|index| index >= replicas));
             surplus.map(|object| Lack::to_be_deleted(&format!("PodCliqueScalingGroup {}", name(object))))
@@ -106,7 +106,7 @@ fn replica(object: &Value) -> Option<usize> {
     object["metadata"]["labels"][names::REPLICA_INDEX].as_str()?.parse().ok()
 }
 
-/// Returns a gang resource whose PodGang is deleted. It waits for the garbage collector or for its last pod.
+/// A gang resource without its PodGang waits for the garbage collector or for its last pod.
 fn orphan(live: &Live, kind: &str) -> Option<Lack> {
     let orphaned = |object: &&Value| {
         let owners = object["metadata"]["ownerReferences"].as_array().into_iter().flatten();

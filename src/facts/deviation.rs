@@ -1,8 +1,6 @@
-//! A difference between the existing and the expected state.
-
 use serde_json::Value;
 
-/// Waits only test whether there is a deviation; checks report each one.
+/// A difference from the expected state. Waits only test whether there is one; checks report each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deviation<'a, K = ()> {
     pub kind: K,

@@ -19,7 +19,7 @@ pub enum Mismatch {
     Differs,
 }
 
-/// Whether an object is a gang resource of any backend, except those of canaries.
+/// Whether an object is a gang resource of any backend, but not of a canary.
 pub fn is_gang_resource(object: &Value) -> bool {
     schedulers::kinds().into_iter().any(|(kind, _)| object["kind"] == kind)
         && object["metadata"]["labels"][names::CANARY].is_null()

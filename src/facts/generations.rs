@@ -17,7 +17,7 @@ use crate::health::{is_bound, is_live};
 
 #[derive(Debug, Clone)]
 pub struct GangTermination<'a> {
-    /// The first deletion of a pod, or of the PodClique that owns a pod.
+    /// The first deletion of a pod, or of a PodClique with pods.
     pub started: Version<'a>,
     pub ended: Version<'a>,
     pub old: BTreeSet<&'a str>,
@@ -116,7 +116,7 @@ impl<'a, 's> Deletions<'a, 's> {
         Self { history, scope, pods: pods_of_scope(history, scope), cliques, end: OnceCell::new() }
     }
 
-    /// Returns the termination that starts at `first`. `after` is the end of the previous termination.
+    /// `after`: the end of the previous termination.
     fn termination_from(&self, first: Version<'a>, after: Option<usize>) -> Option<GangTermination<'a>> {
         // The operator may recreate a PodClique with new pods before it deletes the old pods.
         let is_of_new_owner = |life: &Life<'_>| {
@@ -154,7 +154,8 @@ impl<'a, 's> Deletions<'a, 's> {
         is_termination.then_some(GangTermination { started, ended, old })
     }
 
-    /// Whether the scope should still have pods at the end. A PodClique recreated with 0 replicas should.
+    /// Whether the scope should still have pods at the end, even if a PodClique was recreated with 0
+    /// replicas.
     fn should_have_pods(&self, old: &[&Life<'_>]) -> bool {
         let end = self.end.get_or_init(|| self.history.end());
         let is_idle = |life: &&Life<'_>| {

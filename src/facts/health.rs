@@ -23,7 +23,7 @@ fn has_ready(pod: Pod<'_>) -> bool {
 }
 
 /// Whether a pod is bound, and is Ready or has no failed or unready container. A container that has not
-/// started, and a running init container, which becomes Ready only when it terminates, are not unhealthy.
+/// started is not unready, and neither is a running init container, which becomes Ready only at its end.
 pub fn is_healthy(pod: Pod<'_>) -> bool {
     let status = &pod.0["status"];
     let (inits, containers) = (list(&status["initContainerStatuses"]), list(&status["containerStatuses"]));

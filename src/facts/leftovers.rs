@@ -12,11 +12,11 @@ use serde_json::Value;
 /// The domain of Grove's API groups and labels. The suite's own domain, [`SUITE`], is a subdomain.
 const GROVE: &str = "grove.io";
 const SUITE: &str = "conformance.grove.io";
-/// The kinds of objects that an operator creates first for a PodCliqueSet.
+/// The objects that an operator creates first for a PodCliqueSet.
 const CREATED_BY_OPERATOR: [&str; 2] = ["PodClique", "PodGang"];
 
-/// Whether every namespace may have the object, or the harness created it. Events outlive their objects, and
-/// Kubernetes creates a ServiceAccount and a ConfigMap with the cluster's CA.
+/// Whether the harness created the object, or every namespace may have it. Kubernetes creates a
+/// ServiceAccount and a ConfigMap with the cluster's CA, and Events outlive their objects.
 pub fn is_unrelated(object: &Value) -> bool {
     let metadata = &object["metadata"];
     match object["kind"].as_str().unwrap_or_default() {
@@ -46,8 +46,7 @@ impl Leftovers {
             .marks(SharedMark::Baseline)
             .flat_map(|(_, mark)| mark.detail.as_array().into_iter().flatten())
             .collect();
-        // A manager name that also wrote objects before the PodCliqueSet, such as `manager`, does not
-        // identify the operator.
+        // A manager such as `manager` is not the operator if it wrote objects before the PodCliqueSet.
         let others: BTreeSet<&str> = before.iter().flat_map(|object| managers(object)).collect();
         let mut operator = operators(history);
         operator.retain(|manager| !others.contains(manager.as_str()));

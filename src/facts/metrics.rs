@@ -1,6 +1,6 @@
 //! The operator's metrics for the namespace of a case, read when the operator is idle (STAT-11). The exact
-//! time of a binding is unknown, so the check compares the sum of the times with two bounds. A gang was bound
-//! no earlier than its last pod, and no later than the metrics were read.
+//! time of a binding is unknown: it is not before the gang's last pod was bound, and not after the metrics
+//! were read. So the check compares the sum of the times with two bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub struct Numbers {
     pub bound: f64,
     /// The sum of these times, in seconds.
     pub seconds: f64,
-    /// The number of PodGangs by upper bound in seconds, as the page writes it. Empty without a histogram.
+    /// The number of PodGangs by upper bound in seconds, as the page spells it. Empty without a histogram.
     pub at_most: BTreeMap<String, f64>,
 }
 

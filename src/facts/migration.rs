@@ -85,7 +85,7 @@ pub fn migrating(live: &Live) -> impl Iterator<Item = Deviation<'_>> {
     })
 }
 
-/// Compares a PodCliqueSet with its gangs: exactly the expected pods must exist, be listed, bound and Ready.
+/// Returns what differs from `gangs`: exactly the expected pods must exist, be listed, bound and Ready.
 pub fn differences<'a>(live: &'a Live, set: &str, gangs: &[Gang]) -> Vec<Faulty<'a>> {
     let mut found = Vec::new();
     for gang in gangs {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::gang_resources::is_gang_resource;
 
-/// Whether an object belongs to a PodGang. A base PodGang also has the replica's Services and scaling groups.
+/// Whether an object belongs to a PodGang. Services and scaling groups belong to the base PodGang.
 pub fn belongs(target: Target, gang: &Gang, version: Version<'_>) -> bool {
     let name = version.name();
     let has_clique = |clique: &str| gang.groups.iter().any(|group| group.clique == clique);

@@ -10,8 +10,8 @@ pub fn report_of_eviction<'a>(live: &'a Live, set: &str, units: &[Unit]) -> Opti
     holders.find(|object| list(&object["status"]["conditions"]).iter().any(reports_eviction))
 }
 
-/// Whether a condition reports an eviction. Upstream declares `DisruptionTarget`. Messages of other
-/// conditions do not count, because kube-scheduler also mentions preemption when it has evicted nothing.
+/// Upstream declares `DisruptionTarget`. Messages of other conditions do not count, because kube-scheduler
+/// also mentions preemption when it has evicted nothing.
 fn reports_eviction(condition: &Value) -> bool {
     const UPSTREAM: &str = "DisruptionTarget";
     let names_eviction = |field: &str| {

@@ -1,4 +1,4 @@
-//! Parses Kubernetes quantities exactly. A `resource.Quantity` is a number with a binary or decimal suffix.
+//! Parses Kubernetes quantities (`resource.Quantity`) exactly: a number with a binary or decimal suffix.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub fn amount(quantity: &Value) -> Option<Amount> {
     }
 }
 
-/// Returns a decimal number times a power of ten. Fractions of a billionth are dropped.
+/// Fractions of a billionth are dropped.
 fn decimal(digits: &str, exponent: i32) -> Option<Amount> {
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let number: Amount = format!("{whole}{fraction}").parse().ok()?;

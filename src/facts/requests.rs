@@ -7,7 +7,7 @@ use crate::quantity::{Amount, ONE, amount};
 
 pub type Amounts<'a> = BTreeMap<&'a str, Amount>;
 
-/// Returns the amounts of a list of resources. Invalid quantities are omitted.
+/// Invalid quantities are omitted.
 pub fn amounts(quantities: &Value) -> Amounts<'_> {
     let all = quantities.as_object().into_iter().flatten();
     all.filter_map(|(resource, quantity)| Some((resource.as_str(), amount(quantity)?))).collect()
@@ -19,7 +19,7 @@ pub fn add<'a>(sums: &mut Amounts<'a>, more: &Amounts<'a>) {
     }
 }
 
-/// Returns the requests of a pod whose `spec` the API server has defaulted. The amount is the larger of two:
+/// Returns the requests of a pod whose `spec` has the API server's defaults. The amount is the larger of two:
 /// the sum of containers and sidecars, and the maximum over init containers, each with the sidecars before
 /// it. Pod-level requests replace this amount. Overhead and one unit of `pods` are added.
 pub fn of_running(spec: &Value) -> Amounts<'_> {
@@ -93,7 +93,7 @@ fn is_hugepages(resource: &str) -> bool {
     resource.starts_with("hugepages-")
 }
 
-/// Adds the selected amounts that the field of `resources` lacks.
+/// Adds the selected amounts to the field of `resources`, unless it has them.
 fn fill(of: &mut Value, field: &str, amounts: &Value, is_selected: impl Fn(&str) -> bool) {
     for (resource, amount) in amounts.as_object().into_iter().flatten() {
         if of["resources"][field][resource.as_str()].is_null() && is_selected(resource) {

@@ -3,7 +3,7 @@ use serde_json::Value;
 
 pub const INIT_CONTAINER: &str = "grove-initc";
 
-/// Returns the init container that waits for other cliques, if it is the last init container.
+/// Returns the init container that waits for other cliques, which must be the last one.
 pub fn last_init(pod: &Value) -> Option<&Value> {
     list(&pod["spec"]["initContainers"]).last().filter(|last| last["name"] == INIT_CONTAINER)
 }
@@ -16,7 +16,7 @@ pub fn token_of(pod: &Value) -> Option<&str> {
     volumes.find_map(|volume| volume["secret"]["secretName"].as_str())
 }
 
-/// Whether a container of a pod has ever started, also before a restart.
+/// Whether a container has ever started, even if it was restarted since.
 pub fn has_started(pod: Pod<'_>) -> bool {
     let has = |state: &Value| state["running"].is_object() || state["terminated"].is_object();
     list(&pod.0["status"]["containerStatuses"])

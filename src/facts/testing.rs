@@ -99,7 +99,7 @@ impl Order {
         Self::Alternating,
     ];
 
-    /// Terminates the PodClique `old` with its pods, and creates `new`, which requests exactly these pods.
+    /// Terminates the PodClique `old` with its pods, and creates `new` with exactly these pods.
     #[must_use]
     pub fn terminate(self, story: Story, old: (&str, &[Value]), new: (&str, &[Value])) -> Story {
         let ((old, old_pods), (new, new_pods)) = (old, new);

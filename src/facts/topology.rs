@@ -8,7 +8,7 @@ pub fn entry<'a>(binding: &'a Value, scheduler: &str) -> Option<&'a Value> {
     entries.iter().find(|entry| entry["schedulerName"] == scheduler)
 }
 
-/// Returns `None` if the status does not report the scheduler.
+/// `None` if the status lacks the scheduler.
 pub fn is_in_sync(live: &Live, binding: &str, scheduler: &str) -> Option<bool> {
     entry(live.get(BINDING, binding)?, scheduler)?["inSync"].as_bool()
 }

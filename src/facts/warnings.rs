@@ -13,7 +13,6 @@ pub fn has_warning(live: &Live, gang: &Gang, about: &str) -> bool {
     live.of("Event").any(|event| is_warning(event, &gang.name, &gang.set, about))
 }
 
-/// In a condition of a PodGang or PodCliqueSet.
 pub fn is_in_conditions(live: &Live, words: &str) -> bool {
     let all = live.of("PodGang").chain(live.of("PodCliqueSet"));
     all.flat_map(|object| list(&object["status"]["conditions"]))

@@ -16,14 +16,13 @@ pub fn lacks(live: &Live, set: &str) -> Option<String> {
     })
 }
 
-/// Describes which new and Ready pods a PodCliqueSet lacks, regardless of what its status reports.
+/// Describes which new and Ready pods are missing, regardless of the status.
 pub fn lacks_pods(live: &Live, set: &str) -> Option<String> {
     let state = state_of(live, set);
     let cliques: Vec<_> = state.replicas().iter().flat_map(|replica| state.cliques(replica)).collect();
     cliques.iter().find_map(|clique| state.lacks(clique))
 }
 
-/// Describes a pod beyond the requested replicas.
 pub fn exceeds(live: &Live, set: &str) -> Option<String> {
     let state = state_of(live, set);
     let beyond = state.pods.values().map(Version::pod).find(|pod| state.is_surplus(*pod));

@@ -1,5 +1,5 @@
-//! The state of an update of a PodCliqueSet. A pod is new if it matches the current template in its labels,
-//! its annotations, the variable [`REVISION`] and the images of its init containers. Each case that updates a
+//! The state of an update of a PodCliqueSet. A pod is new if it matches the current template in labels,
+//! annotations, the variable [`REVISION`] and the images of init containers. Each case that updates a
 //! template changes at least one of these.
 
 mod end;

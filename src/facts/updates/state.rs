@@ -14,7 +14,7 @@ pub struct State<'a> {
     pub pods: BTreeMap<&'a str, Version<'a>>,
     /// `spec.replicas` of PodCliques and scaling groups, by name.
     sizes: BTreeMap<&'a str, usize>,
-    /// The number of the current update, which is how often the templates have changed.
+    /// How often the templates have changed.
     pub update: usize,
     pub changed: Option<Version<'a>>,
 }
@@ -138,8 +138,8 @@ impl<'a> State<'a> {
         })
     }
 
-    /// Returns the unit of a pod, which is the pod itself or its scaling-group replica: a description,
-    /// whether the unit is up, and whether it is old.
+    /// Returns the unit of a pod, which is the pod or its scaling-group replica: a description, whether the
+    /// unit is up, and whether it is old.
     pub fn unit(&self, pod: Pod<'_>) -> (String, bool, bool) {
         let name_and_index =
             pod.label(names::SCALING_GROUP).zip(pod.label(names::SCALING_GROUP_REPLICA_INDEX));
