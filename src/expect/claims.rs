@@ -17,7 +17,6 @@ pub struct SharedClaim {
     pub template: String,
 }
 
-/// An object that defines claims.
 struct Owner<'a> {
     entries: &'a Value,
     kind: &'static str,
@@ -80,7 +79,7 @@ pub fn of_set(pcs: &Value) -> BTreeSet<SharedClaim> {
     cliques.flat_map(of_clique).collect()
 }
 
-/// The existing claims that a pod names, each with its name in the pod.
+/// Existing claims that a pod names, each with its name in the pod.
 pub fn named_claims(spec: &Value) -> impl Iterator<Item = (&str, &str)> {
     let all = list(&spec["resourceClaims"]).iter();
     all.filter_map(|claim| Some((text(&claim["name"]), claim["resourceClaimName"].as_str()?)))

@@ -14,7 +14,7 @@ pub struct Gang {
     pub set: String,
     pub replica: usize,
     pub is_base: bool,
-    /// The name of the PodGang if known, otherwise its podgroups in angle brackets, which no object can have.
+    /// The name of the PodGang. If unknown, its podgroups in angle brackets, which no object's name has.
     pub name: String,
     pub groups: Vec<Group>,
     /// The existing gang resource that the pods name, for a backend that chooses such names freely.
@@ -126,7 +126,7 @@ impl Gang {
         }
     }
 
-    /// Returns a gang without a PodCliqueSet, of which only the name is known.
+    /// Returns a gang without a PodCliqueSet. Only its name is known.
     pub fn named_only(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::unnamed("", 0, true, Vec::new()) }
     }
@@ -191,8 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// Workload 2 of upstream's e2e tests with one scaled replica: pc-a 2/min 1, sg-x 2/min 1 of pc-b 1/1,
-    /// pc-c 3/min 1.
+    /// Workload 2 of upstream's e2e tests with one scaled replica.
     fn workload() -> Value {
         json!({"metadata": {"name": "w"}, "spec": {"replicas": 1, "template": {
             "cliques": [

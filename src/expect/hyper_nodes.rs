@@ -11,11 +11,10 @@ use super::domains::Domain;
 
 pub const KIND: &str = "HyperNode";
 
-/// Maximum depth of the recursion, in case two HyperNodes contain each other. No real topology is that deep.
+/// Limits the recursion if two HyperNodes contain each other. No real topology is that deep.
 const MAX_DEPTH: usize = 16;
 
-/// Whether the HyperNode mentions the pool in its name, owners or members. Names and domains of a case start
-/// with the name of its pool.
+/// Looks for the pool in name, owners and members. Names and domains of a case start with its pool's name.
 pub fn mentions(hyper_node: &Value, pool: &str) -> bool {
     let (pool, metadata) = (&format!("{pool}-"), &hyper_node["metadata"]);
     let parts = [&metadata["name"], &metadata["ownerReferences"], &hyper_node["spec"]];
@@ -36,8 +35,8 @@ impl fmt::Display for NoHyperNode {
 
 impl std::error::Error for NoHyperNode {}
 
-/// Returns the HyperNode of each domain, in the order of the domains. Fails with the first domain that has
-/// none. If several HyperNodes have the same nodes, the one in the lower tier represents the narrower level.
+/// Returns the HyperNode of each domain, or the first domain without one. If several HyperNodes have the same
+/// nodes, the one in the lower tier represents the narrower level.
 pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a Value>, NoHyperNode> {
     let mut all: Vec<_> = live.of(KIND).map(|found| (tier(found), nodes_of(live, found), found)).collect();
     all.sort_by_key(|(tier, _, _)| std::cmp::Reverse(*tier));
@@ -56,7 +55,7 @@ pub fn of_domains<'a>(live: &'a Live, domains: &[Domain<'_>]) -> Result<Vec<&'a 
     domains.iter().map(of_domain).collect()
 }
 
-/// Returns the tier. Nodes in a lower tier are closer to each other.
+/// Nodes in a lower tier are closer to each other.
 pub fn tier(hyper_node: &Value) -> u64 {
     hyper_node["spec"]["tier"].as_u64().unwrap_or_default()
 }
@@ -90,7 +89,7 @@ fn collect<'a>(live: &'a Live, hyper_node: &'a Value, depth: usize, nodes: &mut 
                     collect(live, member_node, depth - 1, nodes);
                 }
             }
-            // Name patterns do not match, because a topology from labels does not produce them.
+            // A topology from labels produces no name patterns.
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use crate::scaling::is_index;
 pub enum Refusal {
     /// Two cliques would get PodCliques with the same name (ADM-15, ADM-24).
     SameName([String; 2]),
-    /// This name contains a dot, which a host name cannot contain (ADM-15).
+    /// This name contains a dot, which is invalid in a host name (ADM-15).
     Dot(String),
     /// kube-scheduler binds only gangs whose pods have the priority of their PodGroup (KUBE-22).
     Priorities,
@@ -21,7 +21,7 @@ pub enum Refusal {
 /// Both classes exist in every cluster.
 pub const SYSTEM_PRIORITIES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
 
-/// Returns why admission must refuse a PodCliqueSet, or `None` if these rules do not require a refusal.
+/// Returns why admission must refuse a PodCliqueSet, if it must.
 pub fn refusal(pcs: &Value, target: Target) -> Option<Refusal> {
     if target.scope() != Some("Tree") {
         return refused_name(pcs);
@@ -44,7 +44,6 @@ pub fn has_several_priorities(pcs: &Value) -> bool {
     list(&template["cliques"]).iter().map(own).any(|own| !own.is_empty() && own != of_gang)
 }
 
-/// The class of a PodCliqueSet, if it is a system class.
 pub fn system_priority(pcs: &Value) -> Option<&str> {
     let class = text(&pcs["spec"]["template"]["priorityClassName"]);
     SYSTEM_PRIORITIES.contains(&class).then_some(class)
@@ -55,10 +54,10 @@ fn names(template: &Value) -> impl Iterator<Item = &str> {
     parts.map(|part| text(&part["name"]))
 }
 
-/// Returns two cliques whose PodCliques would have the same name, also after a later scale-out.
+/// Returns two cliques whose PodCliques would have the same name, now or after a scale-out.
 fn same_name(template: &Value) -> Option<[String; 2]> {
-    // Only these indices can cause a collision. If the names of two cliques are equal for some replicas, each
-    // replica index is also a word of the other clique's name.
+    // Only these indices can cause a collision. If two names are equal for some replicas, each replica index
+    // is also a word of the other clique's name.
     let words = names(template).flat_map(|name| name.split('-')).chain(["0"]);
     let indices: BTreeSet<&str> = words.filter(|word| is_index(word)).collect();
     let groups = list(&template["podCliqueScalingGroups"]);

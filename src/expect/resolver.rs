@@ -1,5 +1,5 @@
 //! Finds the existing PodGang for each expected one. The operator chooses names, so a PodGang is identified
-//! by its PodCliqueSet and its podgroups, even if one is missing or superfluous (GANG-02, GANG-03). A gang
+//! by its PodCliqueSet and its podgroups, even if some are missing or superfluous (GANG-02, GANG-03). A gang
 //! resource that several PodGangs may share is identified by their pods.
 
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{Gang, schedulers};
 
-/// Similarity of a PodGang to an expected one: first the number of common podgroups, then the fewest others.
+/// More common podgroups count first, then fewer other podgroups.
 type Similarity = (usize, Reverse<usize>);
 
 impl Gang {
@@ -41,7 +41,7 @@ impl Gang {
         Self { name, joined: joined.map(str::to_owned), ..self }
     }
 
-    /// The existing gang resource that the gang's pods name. If there are several, the last one counts.
+    /// The existing gang resource that the gang's pods name. The last one counts.
     fn joins<'a>(
         &self,
         pods: impl Iterator<Item = Pod<'a>>,

@@ -32,7 +32,7 @@ pub struct Sizes<'a> {
     own: OwnReplicas,
 }
 
-/// Replicas that were set directly. Two maps: a PodClique and a scaling group may have the same name.
+/// Replicas that were set directly. A PodClique and a scaling group may share a name, hence two maps.
 #[derive(Debug, Clone, Default)]
 struct OwnReplicas {
     cliques: BTreeMap<String, u64>,
@@ -65,7 +65,7 @@ impl<'a> Sizes<'a> {
     }
 }
 
-/// Returns the PodGangs that a PodCliqueSet should have at the start of the history but not at the end.
+/// Returns the PodGangs that should exist at the start of the history but not at the end.
 pub fn removed_gangs(history: &History, set: &str) -> Vec<Gang> {
     let Some(pcs) = history.header.submitted.get(set) else { return Vec::new() };
     let left = gangs(history, pcs, history.entries.len());
@@ -110,7 +110,7 @@ pub fn index_in(set: &str, name: &str) -> Option<u64> {
     index.parse().ok().filter(|_| is_index(index))
 }
 
-/// Whether this part of a name can be the index of a replica. A clique may be called `<group>-00-a`.
+/// Whether this part of a name can be a replica's index. `00` cannot: a clique may be called `<group>-00-a`.
 pub fn is_index(part: &str) -> bool {
     part.parse::<u64>().is_ok_and(|index| index.to_string() == part)
 }

@@ -89,14 +89,11 @@ pub fn clique_template<'a>(template: &'a Value, set: &str, name: &str) -> Option
     list(&template["cliques"]).iter().find(|found| found["name"] == clique)
 }
 
-/// A PodClique of a scaling group.
 #[derive(Debug, Clone, Copy)]
 pub struct GroupMember<'a, 'n> {
-    /// The group in the template.
     pub group: &'a Value,
     /// The index of the group's replica.
     pub index: &'n str,
-    /// The name of the clique in the template.
     pub clique: &'n str,
 }
 
@@ -139,7 +136,7 @@ pub fn scaled(pcs: &Value) -> impl Iterator<Item = Scaled> {
     })
 }
 
-/// How many replicas must keep running during an update: `min`, or all but one if `min` is all of them.
+/// How many replicas must keep running during an update: `min`, or one fewer if `min` is all of them.
 pub fn floor(min: usize, replicas: usize) -> usize {
     min.min(replicas.saturating_sub(1))
 }

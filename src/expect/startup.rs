@@ -68,9 +68,8 @@ fn parents_in_template<'a>(template: &'a Value, clique: &Value) -> Vec<&'a Value
     }
 }
 
-/// Returns the instances of a parent clique that this instance waits for. `parent` is the scaling group of
-/// the parent clique. Cliques of the base wait for all instances in the base. Cliques of a scaled replica
-/// wait only within their replica.
+/// Returns the awaited instances of a parent clique, which is in the scaling group `parent`. Cliques of the
+/// base wait for all instances in the base, cliques of a scaled replica only for those in their replica.
 fn awaited_by<'a>(place: CliqueInstance<'a>, parent: Option<&'a Value>) -> Vec<CliqueInstance<'a>> {
     let minimum = |group: &Value| count(&group["minAvailable"]).unwrap_or(1);
     let scaled = place.group.filter(|(group, j)| *j >= minimum(group));

@@ -45,7 +45,7 @@ impl Expectations for Coscheduling {
         vec![(POD_GROUP, group), ("Pod", pod)]
     }
 
-    /// The plugin caches PodGroups separately. A pod that it tries too early waits for another change.
+    /// The plugin has its own cache of PodGroups. A pod that it tries too early waits for another change.
     fn may_miss_gang_resources(&self) -> bool {
         true
     }

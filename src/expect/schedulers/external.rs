@@ -17,7 +17,7 @@ impl Expectations for ExternalProfile {
         all().find_map(|(_, other)| other.named_by(pod))
     }
 
-    /// The name of the scheduler, because nothing else is known about it. Empty if no scheduler runs.
+    /// Only the name of the scheduler is known. Empty if no scheduler runs.
     fn writers(&self) -> &[&'static str] {
         if self.runs { std::slice::from_ref(&self.scheduler) } else { &[] }
     }
@@ -32,8 +32,8 @@ impl Expectations for ExternalProfile {
         Vec::new()
     }
 
-    /// Only the operator can write the status that reports a complete PodGang, so the canary is a
-    /// PodCliqueSet with one clique of one pod, which gets the clique's labels.
+    /// Only the operator can write the status of a complete PodGang. So the canary is a PodCliqueSet with one
+    /// pod, which gets the clique's labels.
     fn canary_set(&self) -> Option<Value> {
         let clique = json!({"name": "a", "labels": {names::CANARY: "true"}, "spec": {
             "roleName": "a", "replicas": 1, "podSpec": {"schedulerName": self.scheduler},

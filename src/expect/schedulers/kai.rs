@@ -1,6 +1,5 @@
 //! KAI (KAI-01, KAI-03). An operator may create one PodGroup per PodGang, or one per PodCliqueSet replica
-//! with a subgroup per PodGang (upstream's pull request 735). So the checks compare only which pods require
-//! which other pods.
+//! with a subgroup per PodGang (upstream's pull request 735). Checks compare only which pods require which.
 
 use conformance_contract::names::KAI_QUEUE;
 use conformance_contract::target::Target;
@@ -16,9 +15,9 @@ const MEMBERSHIP: &str = "pod-group-name";
 const SUBGROUP: &str = "kai.scheduler/subgroup-name";
 /// Annotation of pods that KAI's podgrouper ignores.
 pub const SKIP: &str = "kai.scheduler/skip-podgrouper";
-/// The field managers and event sources of KAI's programs. A program that is built from a checkout writes
-/// under the name of its folder, and the programs of KAI's images write as `app`. The stand-in for KAI, a
-/// kube-scheduler with a profile of KAI's name, writes as `kube-scheduler`.
+/// The field managers and event sources of KAI's programs. Programs built from a checkout write under the
+/// name of their folder, those of KAI's images as `app`. The stand-in for KAI, a kube-scheduler with a
+/// profile of KAI's name, writes as `kube-scheduler`.
 const PROGRAMS: &[&str] = &[
     "kai-scheduler",
     "kai-binder",
@@ -165,8 +164,8 @@ impl Expectations for Kai {
         resource["spec"]["minMember"].as_u64()
     }
 
-    /// Subgroups may have any name (KAI-01). All pods of a podgroup must be in one leaf with the podgroup's
-    /// minimum. One node must contain exactly the leaves of the PodGang and require all of them.
+    /// Subgroups may have any name (KAI-01). All pods of a podgroup must be in one leaf, which has its
+    /// minimum. One node must contain exactly the leaves of the PodGang, and require them all.
     fn faults(&self, gang: CreatedGang<'_>, _wanted: &Resource, found: &Value) -> Vec<String> {
         let tree = Tree(&found["spec"]);
         let mut faults = Vec::new();

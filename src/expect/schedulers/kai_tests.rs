@@ -13,7 +13,7 @@ fn subgroup(name: &str, parent: &str, field: &str, least: u64) -> Value {
     found
 }
 
-/// The base PodGang and two scaled PodGangs of a replica below one root. It does not require the scaled ones.
+/// One root above a base PodGang and two scaled PodGangs. The root does not require the scaled ones.
 fn aggregate() -> Value {
     json!({"minSubGroup": 2, "subGroups": [
         subgroup("0-others", "", "minSubGroup", 2),

@@ -44,7 +44,7 @@ impl Expectations for Koordinator {
         Some(Duration::from_secs(30))
     }
 
-    /// Compares minimum, label, list and total of a PodGroup with the PodGang (KOORD-01).
+    /// Compares minimum, label, list and total (KOORD-01).
     fn faults(&self, gang: CreatedGang<'_>, resource: &Resource, found: &Value) -> Vec<String> {
         let annotation = |name: &str| &found["metadata"]["annotations"][format!("{GANG}/{name}")];
         let wanted = [

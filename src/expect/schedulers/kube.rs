@@ -41,7 +41,7 @@ impl Mapping {
 }
 
 impl Expectations for Kube {
-    /// The constant `permitTimeoutDuration` of the plugin GangScheduling.
+    /// `permitTimeoutDuration` of the plugin GangScheduling, a constant.
     fn gang_timeout(&self) -> Option<Duration> {
         Some(Duration::from_secs(300))
     }
@@ -204,7 +204,7 @@ pub(super) fn template_faults(gang: CreatedGang<'_>, found: &Value) -> Vec<Strin
 }
 
 impl Kube {
-    /// Compares a PodGroup with its template. In the flat mapping, the template has the name of the podgroup.
+    /// In the flat mapping, the template has the name of the podgroup.
     fn pod_group_faults(&self, gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> Vec<String> {
         let mut faults = template_faults(gang, found);
         let (_, template_name) = reference(found);

@@ -27,7 +27,7 @@ fn configs(pod_gang: &Value) -> impl Iterator<Item = &Value> {
     configs.filter(|config| !list(&config["podGroupNames"]).is_empty())
 }
 
-/// Returns all templates of a Workload, at any depth, each with the name of its parent.
+/// Templates of a Workload at any depth, each with the name of its parent.
 pub(super) fn templates(workload: &Value) -> impl Iterator<Item = (&Value, Option<&str>)> {
     let mut found = Vec::new();
     let mut left = vec![(&workload["spec"], None)];
@@ -98,7 +98,7 @@ fn composite_faults(gang: CreatedGang<'_>, wanted: &Resource, found: &Value) -> 
     faults
 }
 
-/// Compares the parent of a CompositePodGroup, its template and its topology keys with the expected ones.
+/// Compares a CompositePodGroup's parent, template and topology keys.
 fn place_faults(
     gang: CreatedGang<'_>,
     found: &Value,

@@ -1,5 +1,5 @@
-//! Kueue admits a gang as a whole, and kube-scheduler binds the gang's pods. No operator backend uses Kueue
-//! for PodCliqueSets, so PodGangs have no gang resources.
+//! Kueue admits gangs, and kube-scheduler binds their pods. No operator backend uses Kueue for PodCliqueSets,
+//! so PodGangs have no gang resources.
 
 use conformance_contract::names;
 use conformance_contract::target::Target;
@@ -26,7 +26,7 @@ impl Expectations for Kueue {
         &[LOCAL_QUEUE, WORKLOAD]
     }
 
-    /// The size of a Workload. A LocalQueue has no size.
+    /// Only a Workload has a size.
     fn size(&self, resource: &Value) -> Option<u64> {
         let sets = list(&resource["spec"]["podSets"]);
         (!sets.is_empty()).then(|| sets.iter().filter_map(|set| set["count"].as_u64()).sum())

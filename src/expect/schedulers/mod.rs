@@ -35,7 +35,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Whether an object is this gang resource. Compares the name and, if it is shortened, the owner.
+    /// Compares the name and, if it is shortened, the owner.
     pub fn is_of(&self, gang: &Gang, found: &Value) -> bool {
         let is_owned = || {
             let mut owners = owners(found).iter();
@@ -62,7 +62,7 @@ impl CreatedGang<'_> {
     }
 }
 
-/// The topology model that a scheduler uses instead of node labels. New nodes appear in it with a delay.
+/// The topology model that a scheduler uses instead of node labels. It shows new nodes with a delay.
 #[derive(Debug, Clone, Copy)]
 pub struct TopologyModel {
     pub has: fn(&Live, &[Domain<'_>]) -> bool,
@@ -73,7 +73,7 @@ pub struct TopologyModel {
 pub trait Expectations: Sync {
     fn kinds(&self) -> &'static [&'static str];
 
-    /// Kinds of other schedulers that a gang may also use, such as Kubernetes' PodGroups.
+    /// Kinds of other schedulers that a gang may use, such as Kubernetes' PodGroups.
     fn borrowed(&self) -> &'static [&'static str] {
         &[]
     }
@@ -147,11 +147,10 @@ pub trait Expectations: Sync {
     /// Assigns a PodCliqueSet to this backend, unless its manifest names a backend.
     fn assign(&self, pcs: &mut Value);
 
-    /// Adds the requests without which the scheduler would not handle the pods as a gang. PodCliqueSets of the
-    /// suite get them; a user's workload is judged as it is written.
+    /// Adds the requests without which the scheduler would not treat the pods as a gang. The suite's
+    /// PodCliqueSets get them; a user's workload is judged as written.
     fn add_requests(&self, _pcs: &mut Value) {}
 
-    /// Puts a PodCliqueSet into a queue of the scheduler, if it has queues.
     fn enqueue(&self, _pcs: &mut Value, _queue: &str) {}
 
     /// The kind of the topology resources that the operator creates for a ClusterTopologyBinding (TOPO-09).
@@ -186,7 +185,7 @@ pub trait Expectations: Sync {
         None
     }
 
-    /// Whether the scheduler tries every pending gang in each session. Two sessions without a binding then
+    /// Whether the scheduler tries every pending gang in each session, so that two sessions without a binding
     /// prove that a gang stays pending. Other schedulers retry each pod with growing backoff.
     fn retries_in_sessions(&self) -> bool {
         false
@@ -196,7 +195,7 @@ pub trait Expectations: Sync {
         false
     }
 
-    /// Type of a condition that, if True, overrides a refusal: some schedulers never remove a refusal.
+    /// The condition that, if True, overrides a refusal: some schedulers never remove a refusal.
     fn overrides_refusal(&self) -> Option<&'static str> {
         None
     }
@@ -276,7 +275,6 @@ pub fn resources_of(target: Target, gang: &Gang) -> Vec<Resource> {
     of(target).resources(gang.named_after(), &podgroups)
 }
 
-/// Returns the existing gang resource that a pod names, for a backend that chooses such names freely.
 pub(crate) fn joined<'a>(pod: Pod<'a>, exists: impl Fn(&str, &str) -> bool) -> Option<&'a str> {
     all().find_map(|(_, expectations)| {
         let kind = expectations.freely_named_kind()?;

@@ -1,5 +1,5 @@
-//! Names of gang resources. A backend may shorten a name that is too long for the API in its own way. So
-//! every valid name matches an expected name that is too long.
+//! Names of gang resources. A backend may shorten a name that is too long for the API, so any valid name
+//! matches.
 
 /// Maximum length of a DNS label, and of a label value.
 const LABEL: usize = 63;

@@ -1,5 +1,4 @@
-//! A backend whose operator does not declare GangScheduling. The scheduler still binds the
-//! gangs that the harness creates.
+//! A backend whose operator does not declare GangScheduling. The scheduler still binds the harness's gangs.
 
 use std::sync::LazyLock;
 use std::time::Duration;
