@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A static list that only grows: values can be added, and none is removed.
+/// A static list from which no value is ever removed.
 pub struct Arena<T: 'static> {
     first: Slot<T>,
     /// The empty slot at the end. `None` stands for `first`.

@@ -1,6 +1,5 @@
-//! What the operator under test declares about one backend. A declaration replaces the features of the
-//! suite's own description of a [`Target`]. The header of a history stores the declaration, so that a replay
-//! decides as the run did.
+//! What the operator under test declares about one backend. It replaces the features of the suite's own
+//! description of a [`Target`]. A history's header stores it, so that a replay gives the same verdicts.
 
 use std::borrow::Cow;
 
@@ -33,8 +32,8 @@ pub struct BackendDeclaration {
     /// Fields that the operator adds to pods, beyond the additions of Grove that the suite knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_additions: Vec<PodAddition>,
-    /// The kinds of objects that the operator takes over if one already has the name of an object that it
-    /// needs, such as `ServiceAccount`.
+    /// Kinds such as `ServiceAccount`. The operator takes over an existing object of the kind that has the
+    /// name of an object that it needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_over: Vec<String>,
 }
@@ -56,8 +55,7 @@ impl BackendDeclaration {
 }
 
 impl Target {
-    /// Returns this target with an operator's declaration. The features Kubelet and External stay as the
-    /// suite describes them.
+    /// Returns this target with an operator's declaration, except for the features Kubelet and External.
     #[must_use]
     pub fn declared_by(self, declaration: BackendDeclaration) -> Self {
         let own = self.of_the_suite();
@@ -91,19 +89,19 @@ impl Target {
         self.declaration().is_none_or(|declaration| !declaration.pod_gangs_of_sets_only)
     }
 
-    /// Whether the operator takes over an existing object of this kind that has the name of one that it needs.
+    /// Whether the operator takes over existing objects of this kind if it needs their names.
     pub fn takes_over(self, kind: &str) -> bool {
         let declaration = self.declaration();
         declaration.is_some_and(|declaration| declaration.takes_over.iter().any(|known| known == kind))
     }
 
-    /// Whether a clause needs gang resources that the operator under test leaves to another program.
+    /// Whether a clause needs gang resources that another program creates instead of the operator under test.
     pub fn leaves_to_another_program(self, clause: &Clause) -> bool {
         let declaration = self.declaration().filter(|_| clause.needs_gang_resources);
         declaration.is_some_and(|declaration| declaration.gang_resources_by.is_some())
     }
 
-    /// Why the operator does not owe a clause that applies to the target, or `None` if it owes the clause.
+    /// Why the operator need not satisfy a clause that applies to the target, or `None` if it must.
     pub fn why_not_owed(self, clause: &Clause) -> Option<Cow<'static, str>> {
         if let Some(feature) = self.undeclared(clause) {
             return Some(self.why_not(feature));

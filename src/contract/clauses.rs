@@ -44,7 +44,7 @@ pub struct Clause {
     pub split_from: Option<&'static str>,
     /// The first version of the contract that has the clause.
     pub since: &'static str,
-    /// False for a clause about a backend's own rules, resources or APIs, which no external scheduler has.
+    /// False for a clause about rules, resources or APIs that an external scheduler does not have.
     pub applies_to_external: bool,
     /// Whether the cases of the clause need an admitted topology constraint.
     pub needs_topology: bool,
@@ -54,7 +54,7 @@ pub struct Clause {
     pub only_on: &'static [&'static str],
     /// The schedulers to which the clause does not apply.
     pub not_on: &'static [&'static str],
-    /// The gang scope of the backend to which the clause does not apply.
+    /// The gang scope to which the clause does not apply.
     pub not_in_scope: Option<&'static str>,
     /// Whether the verdict depends on the order of objects of different kinds.
     pub across_kinds: bool,
@@ -62,7 +62,7 @@ pub struct Clause {
     pub restates: &'static [&'static str],
     /// The part of the contract that implies this clause, for a clause without a case.
     pub rests_on: Option<&'static str>,
-    /// A second feature for which the cases of the clause are evidence, on targets that declare that feature.
+    /// A second feature, if declared, for which the cases of the clause are evidence.
     pub also_shows: Option<Feature>,
     /// The part of the clause that no case tests yet.
     pub not_tested: Option<&'static str>,
@@ -124,7 +124,7 @@ impl Clause {
 /// The semantic version of the contract: a new or stricter required clause raises the minor number.
 pub const VERSION: &str = "0.2.0";
 
-/// The id of each clause as a constant, such as `AON_02`. The build script reads the ids from `contract/`.
+/// The id of each clause as a constant, such as `AON_02`, written by the build script.
 #[allow(missing_docs)]
 pub mod ids {
     include!(concat!(env!("OUT_DIR"), "/ids.rs"));

@@ -1,5 +1,5 @@
 //! A scheduler that reads PodGangs itself, with the name and features that its user declares (EXT-03). It
-//! runs on the user's cluster, with a profile of type External, which has no gang resources.
+//! runs on the user's cluster. Its profile of type External has no gang resources.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::clauses::{EXTERNAL, Feature, Workload};
 use super::target::{ReportedVersion, TARGETS, Target, TargetDescription};
 use crate::targets::CONFORMANCE_EXTERNAL;
 
-/// The maximum length of a name, because the name is a label value of PodGangs.
+/// The name is a label value of PodGangs.
 const MAX_NAME_LENGTH: usize = 63;
 
 /// The features that a user may declare: all except those about resources that a backend creates.
@@ -85,7 +85,7 @@ impl Target {
             backend: &data.scheduler,
             name: &data.name,
             features: &data.features,
-            // The harness does not have the scheduler's program, so it cannot read the version.
+            // The harness lacks the scheduler's program, so it cannot read the version.
             version: ReportedVersion::Always("unknown"),
             external: Some(ExternalProfile { scheduler: &data.scheduler, runs: true }),
             ..CONFORMANCE_EXTERNAL

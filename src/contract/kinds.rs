@@ -12,7 +12,7 @@ pub use crate::targets::{AI_CONFORMANCE_KINDS, KINDS, TRAIN_JOB_KINDS};
 pub struct Kind {
     /// The name in histories: the kind, with its group if several groups have this kind.
     pub name: &'static str,
-    /// `GROUP/VERSION`, or `v1`: the version that the cluster serves or, if unknown, the newest known one.
+    /// `GROUP/VERSION`, or `v1`: the served version or, if unknown, the newest known one.
     pub api_version: &'static str,
     /// Older versions that a cluster may serve instead, newest first.
     pub older: &'static [&'static str],
@@ -63,8 +63,8 @@ impl Kind {
         Self { older, ..self }
     }
 
-    /// Returns the kind in the version that the cluster serves, or `None` for a Kubernetes kind that the
-    /// cluster does not serve. Other kinds keep their version, because their CRDs may be installed later.
+    /// Returns the kind in the served version, or `None` for a Kubernetes kind that the cluster does not
+    /// serve. Other kinds keep their version, because their CRDs may be installed later.
     pub fn served(self, api_versions: &BTreeSet<String>) -> Option<Self> {
         let mut known = std::iter::once(self.api_version).chain(self.older.iter().copied());
         match known.find(|version| api_versions.contains(*version)) {
@@ -84,7 +84,7 @@ impl Kind {
         versions.map(move |api_version| Self { api_version, ..known })
     }
 
-    /// Whether the kind is one of Grove's. They are not served before the operator's CRDs are installed.
+    /// Whether the kind is one of Grove's, which the operator's CRDs define.
     pub fn is_of_grove(self) -> bool {
         self.api_version.split('/').next().is_some_and(|group| group.ends_with("grove.io"))
     }

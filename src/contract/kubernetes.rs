@@ -1,6 +1,6 @@
 //! The Kubernetes versions of control planes. To add one, add a row to [`RELEASES`] and a pinned module
 //! (`install/catalogue.rs`). No other code compares versions. A preview is unreleased and has no pinned
-//! module: only `--kubernetes` selects it, and `--component NAME=version:V` builds its programs.
+//! module. Only `--kubernetes` selects it, and `--component NAME=version:V` builds its programs.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -37,7 +37,7 @@ const RELEASES: &[Release] = &[
         node_image: None,
         is_preview: false,
     },
-    // The gates and APIs are copied from 1.37 and untested: no reachable module proxy has served 1.38.
+    // Copied from 1.37 and untested: no reachable module proxy has served 1.38.
     Release {
         minor: "1.38",
         version: "v1.38.0-alpha.2",
@@ -97,7 +97,7 @@ impl Kubernetes {
         self.release().is_preview
     }
 
-    /// The version whose pinned modules apply: this version, or the newest released one for a preview.
+    /// The version whose pinned modules apply: this one or, for a preview, the newest released one.
     #[must_use]
     pub const fn with_pins(self) -> Self {
         if self.is_preview() { Self(RELEASED - 1) } else { self }

@@ -1,6 +1,6 @@
-//! Names of Grove and Kubernetes as this suite expects them. The suite repeats the names on purpose: a name
-//! that is misspelled in the operator is then not misspelled in the checks too. Source: upstream's API
-//! (grove.io/v1alpha1, scheduler.grove.io/v1alpha1) and Kubernetes 1.36 (scheduling.k8s.io/v1alpha2).
+//! Names of Grove and Kubernetes as this suite expects them. The suite repeats them on purpose, so that a
+//! misspelling in the operator is not also in the checks. Source: upstream's API (grove.io/v1alpha1,
+//! scheduler.grove.io/v1alpha1) and Kubernetes 1.36 (scheduling.k8s.io/v1alpha2).
 
 /// Label of pods and PodCliques: their PodGang.
 pub const POD_GANG: &str = "grove.io/podgang";
@@ -52,11 +52,11 @@ pub const CONTROLLER_LEASE: &str = "grove-backend-controller";
 
 /// Label and taint of the nodes of one case: its namespace.
 pub const POOL: &str = "conformance.grove.io/pool";
-/// Name of the ClusterQueue of Kueue that the harness creates, in which all gangs and canaries wait.
+/// Name of Kueue's ClusterQueue, in which all gangs and canaries of the harness wait.
 pub const CLUSTER_QUEUE: &str = "conformance";
 /// Label of every simulated node.
 pub const SIMULATED: &str = "conformance.grove.io/simulated";
-/// Label of pods of a gang that the harness creates without an operator: the gang.
+/// Label of pods that the harness creates without an operator: their gang.
 pub const GANG: &str = "conformance.grove.io/gang";
 /// Annotation of a pod in a manifest: how many such pods the gang has.
 pub const GANG_SIZE: &str = "conformance.grove.io/gang-size";

@@ -11,7 +11,7 @@ pub enum Property {
     SeveralTopologies,
     /// A gang that fits is bound even if another gang is pending.
     PendingGangsDoNotBlock,
-    /// The target's own scheduler binds its pods in every run. False for KAI, whose programs a run may lack.
+    /// The target's own scheduler binds its pods in every run. A run may lack KAI's programs.
     OwnScheduler,
 }
 

@@ -1,6 +1,6 @@
 //! What a case requires of a target, in addition to an applicable clause. The suite's own description of the
-//! target counts: a case also runs without the operator's declaration, and the report shows its clauses as
-//! unsupported. A scheduler that the user names has no description, and meets no requirement.
+//! target counts. A case therefore also runs without the operator's declaration, and the report shows its
+//! clauses as unsupported. A scheduler that the user names has no description, so it meets no requirement.
 
 use super::clauses::Feature;
 use super::property::Property;
@@ -23,11 +23,11 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// No requirements, so that every target meets them.
+    /// Every target meets these.
     pub const NONE: Self =
         Self { scheduler: None, except: None, scope: None, feature: None, properties: &[] };
 
-    /// Why a target does not meet the requirements, as a sentence without a full stop, or `None` if it does.
+    /// Why a target does not meet the requirements, without a full stop; `None` if it does.
     pub fn why_unmet(self, target: Target) -> Option<String> {
         // Compare the backend, because the scheduler of an External profile is kube-scheduler.
         if let Some(scheduler) = self.scheduler.filter(|scheduler| scheduler.name() != target.backend()) {

@@ -21,7 +21,7 @@ pub enum Broken {
 }
 
 impl Broken {
-    /// The order in which several results are reported: violated clauses before undecided ones.
+    /// The order of several results: violated clauses before undecided ones.
     pub fn rank(&self) -> u8 {
         match self {
             Self::Violated(_) => 0,

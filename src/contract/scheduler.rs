@@ -8,16 +8,15 @@ pub const EXTERNAL_SCHEDULER: &str = "conformance-external";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scheduler(&'static str);
 
+#[allow(missing_docs, reason = "the comment of the type describes the name")]
 impl Scheduler {
     /// kube-scheduler, which every cluster has.
     pub const KUBE: Self = Self::named("default-scheduler");
 
-    /// Returns the scheduler with this `schedulerName`.
     pub const fn named(name: &'static str) -> Self {
         Self(name)
     }
 
-    /// The `schedulerName` of its pods.
     pub const fn name(self) -> &'static str {
         self.0
     }

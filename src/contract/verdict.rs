@@ -72,33 +72,30 @@ pub struct Outcome {
     pub reasons: Vec<String>,
 }
 
+#[allow(missing_docs, reason = "a function without a comment is named after what it returns")]
 impl Outcome {
-    /// The outcome of a satisfied clause.
     pub fn pass() -> Self {
         Self { verdict: Verdict::Pass, announced: false, reasons: Vec::new() }
     }
 
-    /// The outcome of a violated clause.
     pub fn fail(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Fail, reason)
     }
 
-    /// The outcome of a clause that the backend does not promise.
     pub fn unsupported(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Unsupported, reason)
     }
 
-    /// The outcome of a clause that the run did not check, unexpectedly.
+    /// The clause was unexpectedly not checked.
     pub fn not_run(reason: impl Into<String>) -> Self {
         Self::with(Verdict::NotRun, reason)
     }
 
-    /// The outcome of a clause that was deselected, or that the run announced not to check.
+    /// The clause was deselected, or the run announced that it does not check the clause.
     pub fn not_run_announced(reason: impl Into<String>) -> Self {
         Self { announced: true, ..Self::not_run(reason) }
     }
 
-    /// The outcome of a clause that the harness could not decide.
     pub fn error(reason: impl Into<String>) -> Self {
         Self::with(Verdict::Error, reason)
     }
@@ -118,7 +115,6 @@ impl Outcome {
         Self { verdict, announced: false, reasons: distinct }
     }
 
-    /// The reasons as one text for people, or `None` if there are none.
     pub fn reason(&self) -> Option<String> {
         (!self.reasons.is_empty()).then(|| self.reasons.join("; "))
     }
@@ -129,8 +125,8 @@ impl Outcome {
         format!("{}{announced}", self.verdict)
     }
 
-    /// Returns this outcome under a known deviation: a failure becomes the deviation. If the deviation always
-    /// occurs, a pass becomes a failure.
+    /// Returns this outcome under a known deviation: a failure becomes the deviation. A pass becomes a
+    /// failure if the deviation always occurs.
     pub fn of_known_deviation(self, deviation: &str, always: bool) -> Self {
         match self.verdict {
             Verdict::Fail => Self::with(Verdict::KnownDeviation, deviation),

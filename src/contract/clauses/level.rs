@@ -25,10 +25,9 @@ impl fmt::Display for Level {
 /// A program that can cause a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "the name of a variant says everything")]
 pub enum Party {
-    /// The operator.
     Operator,
-    /// The scheduler.
     Scheduler,
     /// The kubelet and its device plugins.
     Kubelet,

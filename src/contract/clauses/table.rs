@@ -44,7 +44,7 @@ const FILES: [(&str, &str); 22] = files![
 static CONTRACT: LazyLock<(Vec<Group>, Vec<Clause>)> = LazyLock::new(|| {
     let (mut groups, mut clauses) = (Vec::new(), Vec::new());
     for (name, text) in FILES {
-        // The panic is unreachable, because the program contains the files, and a test parses each of them.
+        // Unreachable: the program contains the files, and a test parses each of them.
         let file: GroupFile =
             serde_yaml::from_str(text).unwrap_or_else(|error| panic!("contract/{name}: {error}"));
         clauses.extend(file.clauses.into_iter().map(ClauseEntry::clause));
@@ -164,7 +164,7 @@ fn default_true() -> bool {
     true
 }
 
-/// The default version, because the clauses of the first version do not state it.
+/// The clauses of the first version do not state it.
 fn first_version() -> &'static str {
     "0.1.0"
 }

@@ -5,14 +5,11 @@ use crate::kinds::{Kind, kind};
 use crate::scheduler::Scheduler;
 use crate::target::{Target, TargetDescription};
 
+#[allow(missing_docs, reason = "each target is named after its scheduler")]
 impl Target {
-    /// Plain pods on kube-scheduler.
     pub const AI_CONFORMANCE_KUBE: Self = Self::of(&KUBE);
-    /// Plain pods on Volcano.
     pub const AI_CONFORMANCE_VOLCANO: Self = Self::of(&VOLCANO);
-    /// Plain pods on Koordinator.
     pub const AI_CONFORMANCE_KOORDINATOR: Self = Self::of(&KOORDINATOR);
-    /// Plain pods on KAI.
     pub const AI_CONFORMANCE_KAI: Self = Self::of(&KAI);
     /// Plain pods on kube-scheduler, admitted by Kueue. This is the only target of Kueue.
     pub const AI_CONFORMANCE_KUEUE: Self = Self::of(&KUEUE);
