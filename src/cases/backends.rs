@@ -33,7 +33,7 @@ impl Own {
 pub(crate) struct Rules {
     /// Attempts on this backend's PodCliqueSet, each with the clause that demands the rule.
     pub(crate) own: &'static [(&'static str, Attempt)],
-    /// Attempts that break rules of other backends, which apply neither here nor to an unknown scheduler.
+    /// Attempts that break other backends' rules, which apply neither here nor to an unknown scheduler.
     pub(crate) others: &'static [Attempt],
     pub(crate) elsewhere: &'static [Attempt],
     pub(crate) targets_without: &'static [Target],
@@ -50,7 +50,7 @@ pub(crate) fn of(target: Target) -> Option<&'static Backend> {
     BACKENDS.into_iter().find(|backend| backend.targets.contains(&target))
 }
 
-/// Returns `NotReached`, which leaves the clause undecided, for a target without an entry or without rules.
+/// Returns `NotReached` for a target without an entry or without rules.
 pub(crate) fn own(target: Target) -> Result<&'static Own, Broken> {
     let own = of(target).and_then(|backend| backend.own.as_ref());
     own.ok_or_else(|| Broken::NotReached(format!("no admission rules of {target} are known")))

@@ -3,11 +3,11 @@ use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, ProxyHandle, Rule, RuleId};
 use sha2::{Digest, Sha256};
 
-/// A run that does not try every crash point kills the operator for this many PodCliqueSets.
+/// In a run that does not try every crash point: how many PodCliqueSets have a kill.
 pub(crate) const KILLED_SETS: usize = 2;
 
-/// For each PodCliqueSet and step, the write after which the operator is killed, if any. `writes` is the
-/// number of writes per step without a kill.
+/// For each PodCliqueSet and step, the write after which the operator is killed, if any. `writes`: the number
+/// of writes per step without a kill.
 pub(crate) fn crash_points(test: &TestContext, writes: &[u64]) -> Vec<Vec<Option<u64>>> {
     if test.test_cluster.thorough.every_crash_point {
         every(writes)
@@ -32,7 +32,7 @@ impl<'a> Crash<'a> {
         Ok(Self { proxy, halt: proxy.add(rule.nth(n))? })
     }
 
-    /// Returns false, without a kill, if `end` completes before the n-th write.
+    /// Returns false if `end` completes before the n-th write.
     pub(crate) async fn is_reached_before(
         &self,
         end: impl Future<Output = Result<(), Stop>>,

@@ -100,7 +100,7 @@ fn watches_of(test: &TestContext, kind: &Kind) -> Match {
     }
 }
 
-/// Watches on pods and gang resources. Proxies hold them at the next event about an object of the case.
+/// Watches on pods and gang resources, which proxies hold at the next event about an object of the case.
 pub(crate) struct HeldWatches {
     proxies: Vec<ProxyHandle>,
     holds: Vec<(ProxyHandle, RuleId)>,
@@ -140,13 +140,12 @@ impl HeldWatches {
         Ok(())
     }
 
-    /// Ends the held watches. The programs list again without the events since [`hold`](Self::hold).
+    /// The programs list again without the events since [`hold`](Self::hold).
     pub(crate) async fn break_off(&self, test: &TestContext) -> Result<(), Stop> {
         let held = |rules: usize| {
             self.holds.iter().take(rules).map(|(proxy, rule)| proxy.applied(*rule)).sum::<u64>()
         };
-        // `holds` starts with the rules about pods. As long as no pod event is held, a pod's deletion could
-        // still arrive.
+        // `holds` starts with the rules about pods. A pod's deletion may arrive until a pod event is held.
         let of_pods = self.proxies.len();
         let awaited = Awaited::of_harness("a watch held at an event about a pod");
         test.poll_until(awaited, REACTION, || async { Ok((held(of_pods) > 0).then_some(())) }).await?;

@@ -13,9 +13,9 @@ use crate::prelude::*;
 pub(crate) struct Level {
     title: &'static str,
     edit: fn(&mut Value),
-    /// The features without which the required level cannot be honoured.
+    /// The features that the required level needs.
     required: &'static [Feature],
-    /// The features without which the preferred level has no effect.
+    /// The features that the preferred level needs.
     preferred: &'static [Feature],
 }
 
@@ -62,7 +62,7 @@ pub(crate) const OF_A_CLIQUE: Level =
     required_level("a required level of a clique", &[TopologyPerClique], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");
     });
-/// A backend that honours one level per PodGang honours that of a PodGang's only podgroup.
+/// A backend that honours one level per PodGang also honours that of its only podgroup.
 pub(crate) const OF_THE_ONLY_CLIQUE: Level =
     required_level("a required level of the only clique", &[TopologyRequired], |pcs| {
         clique(pcs, 0)["topologyConstraint"] = required("rack");

@@ -1,6 +1,5 @@
-//! The conformance cases for PodCliqueSets. Each case is one `.rs` file and one manifest, in the folder of
-//! its group of clauses. The build script registers each case under the path of its file. A new case also
-//! needs a `mod` line.
+//! The conformance cases for PodCliqueSets. Each case is one `.rs` file with a `mod` line and one manifest,
+//! in the folder of its group of clauses. The build script registers a case under the path of its file.
 
 mod adm;
 #[cfg(test)]
@@ -130,12 +129,10 @@ mod tests {
     }
 
     /// Larger pods make a run longer. When every clique had all features, a pod grew by 3900 bytes, and a
-    /// default run took 90 % more processor time. Today's features add 180 bytes (4.2 %), weighted by the
-    /// versions of each case's pods.
+    /// default run took 90 % more processor time. Today's features add 180 bytes (4.2 %) per pod version.
     #[test]
     fn enriched_pods_are_little_larger() {
-        /// Bytes that the operator and the API server add to each container: environment variables, defaults,
-        /// status.
+        /// Bytes of variables, defaults and status that operator and API server add to each container.
         const OF_CONTAINER: usize = 600;
         let size = |clique: &Value| {
             let pod = &clique["spec"]["podSpec"];
@@ -176,8 +173,7 @@ mod tests {
         }
     }
 
-    /// KAI 0.17 identifies a PodGroup by name alone, so PodCliqueSets of one name in two namespaces would be
-    /// one gang.
+    /// KAI 0.17 identifies a PodGroup by name alone, so equal names in two namespaces would be one gang.
     #[test]
     fn names_of_pod_clique_sets_are_unique_where_cases_share_a_kai() {
         let mut cases: BTreeMap<String, Vec<&str>> = BTreeMap::new();

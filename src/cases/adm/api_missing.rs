@@ -1,7 +1,7 @@
 //! PodCliqueSet `running` has 2 + 2 pods, all required. It loses a pod while the API server does not serve
-//! the Workload API. Then the API server serves the API without topology keys, and finally with them. The
-//! operator starts without the API and is not restarted. While the API is missing, the operator releases
-//! `other`, 2 pods of a scheduler that does not need the API.
+//! the Workload API. Then the API is served without topology keys, and finally with them. The operator starts
+//! without the API and is not restarted. While the API is missing, the operator releases `other`, 2 pods of a
+//! scheduler that does not need it.
 
 use conformance_check::admission;
 use conformance_check::backends;
@@ -145,8 +145,7 @@ pub(super) fn named_by_readiness(history: &History, missing: &str) -> Ruling {
     })
 }
 
-/// Whether the text contains the kind and the group of a CRD, or the name of an API, which has a version. An
-/// operator may write the name of the CRD, or a kind and its group.
+/// `missing` is a CRD, or an API with its version. An operator may also name a CRD by its kind and group.
 fn names_missing(text: &Value, missing: &str) -> bool {
     let of_crd = missing.split_once('.').filter(|_| !missing.contains('/'));
     let (plural, group) = of_crd.unwrap_or(("", missing));

@@ -1,7 +1,6 @@
 //! A PodCliqueSet of 2 + 2 pods selects a scheduler. Then the case removes the operator's profile of this
-//! scheduler. The default scheduler cannot be disabled, so on its targets the PodCliqueSet selects a
-//! scheduler that the harness enables but does not run. Afterwards, 2 pods of the default scheduler must be
-//! bound.
+//! scheduler. The default scheduler cannot be disabled. On its targets, the PodCliqueSet selects a scheduler
+//! that the harness enables but does not run. At the end, 2 pods of the default scheduler must be bound.
 
 use conformance_check::gang_resources::warning_reported;
 use conformance_contract::scheduler::EXTERNAL_SCHEDULER;

@@ -1,7 +1,6 @@
-//! The case breaks the admission rules of the target's backend: on a PodCliqueSet of this backend, and on one
-//! of another enabled backend without such rules. On a PodCliqueSet of the target's backend, the case also
-//! breaks the rules of other backends. Other clauses demand the rules themselves. If a rule is missing, this
-//! case decides nothing.
+//! The case breaks the admission rules of the target's backend, on a PodCliqueSet of this backend and on one
+//! of another enabled backend without such rules. On the former, it also breaks the rules of other backends.
+//! Other clauses demand the rules. If a rule is missing, this case decides nothing.
 
 use conformance_check::another_backend;
 

@@ -1,7 +1,7 @@
 //! PodCliqueSet `existing`, 2 + 2 pods, runs. Then the case deletes the CRD of its PodGroup and restarts the
-//! operator. `late`, 2 pods, needs the CRD. `other`, 2 pods of the default scheduler, does not. The operator
-//! serves a PodCliqueSet once it has released the pods. The case restores Volcano's CRD first in the version
-//! of an older release. If the operator exits without the CRD, the harness restarts it later.
+//! operator. `late`, 2 pods, needs the CRD. `other`, 2 pods of the default scheduler, does not. A
+//! PodCliqueSet is served once its pods are released. The case first restores Volcano's CRD in the version of
+//! an older release. If the operator exits without the CRD, the harness restarts it later.
 
 use conformance_check::admission;
 use conformance_check::backends::serves;

@@ -1,8 +1,8 @@
 //! PodCliqueSet `fixed-shape` has a clique and a scaling group of two cliques. `fixed-alone` and
 //! `fixed-grouped` have one clique each, so every target accepts the topology constraints that it honours.
-//! The updates are dry runs, so an update that is admitted by mistake does not change the shape for the next
-//! one. The order of cliques has no meaning, so an update may change it and recreates nothing. Once
-//! `reordered` is scaled, the operator has reconciled its new order.
+//! The updates are dry runs, so one that is admitted by mistake does not affect the next. An update may
+//! change the order of cliques, which has no meaning, and recreates nothing. Once `reordered` is scaled, the
+//! operator has reconciled its new order.
 
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
-//! The names `a-set-of-the-longest-name-admitted`, `model` and `worker` have 45 characters together, the most
-//! that admission accepts. PodCliqueSet `counts-left-out` omits all counts, so each defaults to 1. Both
-//! PodCliqueSets get all their pods, 1 + 1 each. ADM-15 does not cover whether the scheduler binds them.
+//! The names `a-set-of-the-longest-name-admitted`, `model` and `worker` have 45 characters together, the
+//! maximum. PodCliqueSet `counts-left-out` omits all counts, so each defaults to 1. Both PodCliqueSets get
+//! all their pods, 1 + 1 each. ADM-15 does not cover whether the scheduler binds them.
 
 use conformance_facts::cliques::cliques_lacking_pods;
 

@@ -1,6 +1,5 @@
 //! 1 node; a PodCliqueSet with a clique and a scaling group of one clique. In some variations, two PodCliques
-//! have the same name, now or with more replicas. In the others, a name has a dot, which no host name can
-//! contain.
+//! have the same name, now or after a scale-out. In others, a name has a dot, unlike any host name.
 
 use std::collections::BTreeMap;
 
@@ -51,8 +50,7 @@ static VARIATIONS: [Variation; 6] = [
         parts: &["model-1-worker", "worker"],
         edit: |pcs| clique(pcs, 0)["name"] = "model-1-worker".into(),
     },
-    // `model-0-1-worker` is clique `1-worker` in replica 0 of `model`, and clique `worker` in replica 1 of
-    // `model-0`.
+    // `model-0-1-worker` is `1-worker` in replica 0 of `model`, and `worker` in replica 1 of `model-0`.
     Variation {
         title: "members of two scaling groups that have one name",
         set: "names-c",
@@ -146,7 +144,7 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// A webhook that fails neither refuses a PodCliqueSet nor admits it.
+/// A failing webhook neither refuses nor admits a PodCliqueSet.
 fn all_answered(history: &History) -> Ruling {
     none(VARIATIONS.iter().filter_map(|variation| {
         let reply = variation.reply(history).ok()?;

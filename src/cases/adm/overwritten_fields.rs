@@ -1,5 +1,4 @@
-//! 1 node; 2 pods of one clique. The clique's template has labels that Grove overwrites, and other labels,
-//! which must reach the pods.
+//! 1 node; 2 pods of one clique. Grove overwrites some labels of its template, but not the others.
 
 use conformance_check::invariants;
 use conformance_driver::admission_attempts::clique;

@@ -1,5 +1,5 @@
-//! PodCliqueSet `unmoved` has 2 + 1 pods. PodCliqueSet `after` has 1 pod. Once this pod is bound, the
-//! operator has processed everything that was submitted before.
+//! PodCliqueSet `unmoved` has 2 + 1 pods, and `after` has 1 pod. Once this pod is bound, the operator has
+//! processed everything that was submitted before.
 
 use conformance_check::admission;
 use conformance_driver::admission_attempts::{clique, group};

@@ -1,6 +1,6 @@
 //! The attempts break each rule at each place and in each field of a topology constraint. If the target
-//! honours the constraint, a similar attempt breaks no rule. Nothing else is wrong, so the refusal need not
-//! name the rule. Levels, from broad to narrow: block, rack, host.
+//! honours the constraint, a similar attempt breaks no rule, so the refusal need not name the rule. Levels,
+//! from broad to narrow: block, rack, host.
 
 use std::sync::LazyLock;
 

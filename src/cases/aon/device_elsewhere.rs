@@ -30,7 +30,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scheduler_passes_over(&gang).await?;
     }
     test.mark(PASSED, Value::Null);
-    // A pod that is bound too early keeps the gang from fitting, and the case would wait until the timeout.
+    // If a pod is bound too early, the gang no longer fits, and the case would wait until the timeout.
     if test.look(|live| live.bound() > 0) {
         return Ok(());
     }

@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let kinds = schedulers::of(test.target).kinds();
     let unseen = test.look(|live| reports(live, kinds));
     late.iter().for_each(|(proxy, rule)| proxy.release(*rule));
-    // Rejected pods wait in backoff and canaries overtake them, so canaries follow the next attempt.
+    // Canaries overtake rejected pods, which wait in backoff. So the canaries follow the next attempt.
     test.until("a scheduling attempt that sees the gang resources", limits::SCHEDULING, |live| {
         !reports(live, kinds).is_subset(&unseen)
     })

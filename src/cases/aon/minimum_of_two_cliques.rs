@@ -1,6 +1,5 @@
 //! Two cliques, each of one required and one surplus pod x 8 GPUs. 1 node x 8 GPUs has room for less than the
-//! minimum. 2 nodes have room for the minimum, but a surplus pod would also fit instead of a required one. 4
-//! nodes have room for all pods.
+//! minimum. 2 nodes have room for the minimum, or for a surplus instead of a required pod. 4 nodes fit all.
 
 use super::competing_two_clique_gangs::is_atomic;
 use super::surplus_last;

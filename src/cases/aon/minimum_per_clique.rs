@@ -1,6 +1,5 @@
 //! 1 node x 8 GPUs; clique `many`, 4 pods without GPUs (minimum 1), and clique `few`, 2 pods x 8 GPUs. The
-//! gang requires 3 pods: 1 of `many` and 2 of `few`. The node has room for 5 pods, but for only one pod of
-//! `few`.
+//! gang requires 3 pods: 1 of `many` and 2 of `few`. The node has room for 5 pods, only one of them of `few`.
 
 use conformance_driver::pending::Retry;
 

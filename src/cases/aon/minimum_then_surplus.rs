@@ -1,6 +1,5 @@
 //! A gang of 3 required and 2 surplus pods, each x 8 GPUs. 2 nodes x 8 GPUs have room for less than the
-//! minimum. A third node makes room for exactly the minimum. A fourth and a fifth node make room for all
-//! pods.
+//! minimum, 3 nodes for exactly the minimum, and 5 nodes for all pods.
 
 use super::surplus_last;
 use crate::prelude::*;

@@ -30,7 +30,7 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// No pod may be bound before the node joins. If the case stopped early, the node never joins.
+/// No pod may be bound before the node joins, which never happens if the case stopped early.
 fn never_bound(history: &History) -> Ruling {
     let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
     binding::never(history, &history.units("short")?, barrier)

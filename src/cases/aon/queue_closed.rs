@@ -1,6 +1,5 @@
 //! 1 node x 8 GPUs; a gang of 2 pods x 8 GPUs in a queue that only this case uses: one pod short. The
-//! operator admits the gang while the queue is open. Then the case closes the queue to new gangs, and a
-//! second node joins.
+//! operator admits the gang. Then the case closes the queue to new gangs, and a second node joins.
 
 use conformance_contract::names::VOLCANO_QUEUE;
 

@@ -1,6 +1,5 @@
 //! 4 nodes x 8 GPUs; two gangs of 2 pods x 8 GPUs in a queue with a limit of 24 GPUs. The nodes have room for
-//! both gangs. The queue has room for the first gang and one pod of the second. Then the first gang is
-//! deleted.
+//! both gangs, the queue for one gang and one pod of the other. Then the first gang is deleted.
 
 use crate::prelude::*;
 

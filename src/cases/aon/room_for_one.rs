@@ -15,7 +15,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     }
     test.scheduler_passes().await?;
     test.submit("tiny").await?;
-    // The two rival gangs are checked even if the third gang is not bound.
+    // The rivals are checked even if the third gang is not bound.
     match test.until_bound(4).await {
         Ok(()) => test.mark(ALL_BOUND, Value::Null),
         Err(Stop::Timeout(_)) => test.mark(SharedMark::ContinuedAfterTimeout, Value::Null),

@@ -1,6 +1,5 @@
 //! 6 nodes x 8 GPUs; a base gang of 1 leader and 2 workers and two scaled gangs of 2 workers, each pod x 8
-//! GPUs: room for the base, one scaled gang, and half of the second scaled gang. With one more node, the
-//! second scaled gang fits too.
+//! GPUs: room for the base and one and a half scaled gangs. With one more node, the second scaled gang fits.
 
 use crate::prelude::*;
 

@@ -29,8 +29,7 @@ fn check(history: &History) -> Vec<Finding> {
     };
     vec![
         finding(AON_06, || {
-            // The base gang cannot fit before the node joins. If the case stopped early, the node never
-            // joins.
+            // The base gang fits only once the node joins, which never happens if the case stopped early.
             let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
             let never = binding::never(history, &units(false)?, barrier);
             all([never, binding::base_first(history, &history.gangs("grown")?), scheduler_passed(history)])

@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and a second gang like it waits. The case kills and
-//! restarts the scheduler, which still has no room for the second gang. With 2 more nodes, the second gang is
-//! bound whole.
+//! 4 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs runs, and a second one waits. The case kills and restarts the
+//! scheduler, which still has no room for the second gang. With 2 more nodes, it is bound whole.
 
 use crate::prelude::*;
 

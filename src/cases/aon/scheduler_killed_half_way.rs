@@ -1,6 +1,5 @@
-//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. Only 2 of its 4 bindings reach the API server
-//! before the scheduler is killed. The restarted scheduler finds a half-bound gang and room for the other 2
-//! pods.
+//! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs, which fits. The scheduler is killed after 2 of its 4 bindings
+//! have reached the API server. The restarted scheduler finds a half-bound gang and room for the rest.
 
 use conformance_proxy::{Action, Rule, When};
 

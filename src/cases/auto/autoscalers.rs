@@ -76,7 +76,7 @@ fn check(history: &History) -> Vec<Finding> {
         let sent = history.submitted(SET)?;
         let done = history.marks(AS_CONFIGURED).count();
         let is_refused = CHANGES.iter().any(|change| was_refused(history, change));
-        // The step that timed out, or the last step. A refused change leaves the step before it.
+        // The step that timed out, or the last step. After a refused change, the step before it counts.
         let step = if is_refused { done.saturating_sub(1) } else { done.min(STEPS.len() - 1) };
         let (replicas, changes) = STEPS[step];
         history.at(OVER, |place| {
@@ -101,8 +101,8 @@ mod tests {
         found
     }
 
-    /// The check after `steps` steps. `code` is the response to the last change, and the autoscalers are as
-    /// `changes` changes demand.
+    /// The check after `steps` steps. Autoscalers show the first `changes` changes. `code` answers the last
+    /// one.
     fn ruling(code: u16, steps: usize, changes: usize) -> Ruling {
         let sent = grove_yaml::documents(crate::manifest("auto/autoscalers")).unwrap().remove(0);
         let with = with_changes(&sent, 1, changes);

@@ -58,7 +58,7 @@ fn missing_part(live: &Live) -> Option<String> {
 
 fn is_reported(live: &Live) -> bool {
     let names_it = |text: &str| text.contains("metric");
-    // The autoscaler controller of Kubernetes also emits warnings, but about the HorizontalPodAutoscaler.
+    // Kubernetes' autoscaler controller also emits warnings, about the HorizontalPodAutoscaler.
     let is_about_grove = |event: &Value| {
         ["PodCliqueSet", "PodCliqueScalingGroup", "PodClique"].contains(&text(&event_about(event)["kind"]))
     };

@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.run_clock(&clock, 1, DELAY_OVER).await?;
     test.canaries().await?;
     test.mark(IDLE, Value::Null);
-    // On a slow machine, the lost pod's gang would otherwise be terminated before the pod is replaced.
+    // Otherwise the lost pod's gang may be terminated on a slow machine before the pod is replaced.
     test.delay_termination(SET, "1h").await?;
     if let Some(lost) = test.pods_of(FRONT).first() {
         test.force_delete_pod(lost).await?;

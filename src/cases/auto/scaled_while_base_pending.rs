@@ -1,7 +1,6 @@
 //! 1 node without GPUs. A base gang of a leader x 8 GPUs, which fits nowhere, a side clique of 1 pod, and a
-//! scaling group of 1 replica of 2 pods. While the base gang waits, the group is scaled to 3 replicas. With a
-//! node x 8 GPUs, all 8 pods are bound. Then the side clique is scaled to 2 pods, and the leader crashes for
-//! the termination delay of 5 s.
+//! scaling group of 1 replica of 2 pods. While the base gang waits, the group is scaled to 3. With a node x 8
+//! GPUs, all 8 pods are bound. The side clique is scaled to 2 pods, and the leader crashes for the 5 s delay.
 
 use crate::prelude::*;
 
@@ -75,8 +74,7 @@ fn check(history: &History) -> Vec<Finding> {
             let units: Vec<_> = scaled.iter().flat_map(|gang| gang.units(history.header.target)).collect();
             let bound = history.marks(BOUND).next().map_or(history.entries.len(), |(at, _)| at);
             let first = history.upto(bound);
-            // The base gang cannot fit before the node joins. If the case stopped early, the node never
-            // joins.
+            // The base gang fits only once the node joins, which never happens if the case stopped early.
             let barrier = history.marks(SharedMark::SchedulerPassed).next().map(|(place, _)| place);
             let never = binding::never(&first, &units, barrier);
             all([never, binding::base_first(&first, &gangs), scheduler_passed(history)])?;

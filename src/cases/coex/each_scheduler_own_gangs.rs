@@ -1,7 +1,6 @@
 //! 2 nodes x 32 GPUs, shared by all schedulers of the cluster; a gang of 2 pods x 4 GPUs for each of up to 4
-//! schedulers. Each node has room for all of these gangs, so no two schedulers can assign the same GPU. Then
-//! the target's scheduler gets a gang of 8 pods x 8 GPUs, of which at most 6 fit. The audit log shows which
-//! scheduler bound a pod.
+//! schedulers. Each node has room for all these gangs, so no two schedulers can assign the same GPU. Then the
+//! target's scheduler gets a gang of 8 pods x 8 GPUs: at most 6 fit. The audit log shows who bound a pod.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -39,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     note_binders(test).await
 }
 
-/// The names differ between targets, because KAI identifies PodGroups by name alone.
+/// KAI identifies PodGroups by name alone, so the names differ between targets.
 fn name(target: Target, scheduler: &str) -> String {
     let number = TARGETS.into_iter().take_while(|other| *other != target).count();
     format!("alongside-{number}-{scheduler}")

@@ -1,6 +1,5 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs and, if updates are admitted, is updated. A second
-//! replica waits. Then the PodCliqueSet is deleted, and created again under its name while objects of the
-//! first one are terminating.
+//! replica waits. Then the PodCliqueSet is deleted, and created again while its first objects terminate.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,7 @@
 //! 4 nodes x 8 GPUs; a gang of 4 pods x 8 GPUs runs. The case deletes the gang, cordons a node, and creates
 //! the gang again under its name. Meanwhile, a proxy holds the scheduler's watches and then ends them with
 //! 410 Gone, so the scheduler never receives the deletion. A scheduler that counts the first pods as members
-//! binds a part of the second gang. A scheduler that counts the first pods as still running finds no room
-//! after the node is uncordoned.
+//! binds a part of the second gang. One that counts them as running finds no room, even after the uncordon.
 
 use super::same_name_again::uids_of;
 use crate::disturbances::{BROKEN_OFF, HeldWatches, scheduler_parts};

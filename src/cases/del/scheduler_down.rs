@@ -1,6 +1,5 @@
 //! 4 nodes x 8 GPUs; a gang of 5 required pods and 1 surplus pod, each x 8 GPUs, waits: one pod short. The
-//! case kills the scheduler and deletes the gang. Then the case restarts the scheduler, and 2 more nodes
-//! join.
+//! case kills the scheduler, deletes the gang and restarts the scheduler. Then 2 more nodes join.
 
 use super::pending_deleted;
 use crate::prelude::*;

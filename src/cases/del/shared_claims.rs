@@ -67,7 +67,6 @@ fn check(history: &History) -> Vec<Finding> {
     ]
 }
 
-/// Applies a rule to the PodCliqueSet before and after the scale-in.
 fn at_scale_in(history: &History, rule: impl FnOnce(&Live, &Value, &Value) -> Ruling) -> Ruling {
     let former = history.submitted(SET)?;
     history.reached(SharedMark::Scaled)?;

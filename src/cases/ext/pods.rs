@@ -1,5 +1,4 @@
-//! PodCliqueSet `read`, 2 + 3 pods, selects a scheduler that reads PodGangs itself. This scheduler does not
-//! run.
+//! PodCliqueSet `read`, 2 + 3 pods, selects a scheduler that reads PodGangs itself and does not run.
 
 use conformance_check::pods;
 

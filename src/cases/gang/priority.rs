@@ -92,7 +92,7 @@ async fn keeps_the_field(test: &TestContext, class: &str) -> Result<bool, Stop> 
     Ok(true)
 }
 
-/// Creates the object, and retries because the API server's cache of priority classes may lag.
+/// Retries, because the API server's cache of priority classes may lag.
 async fn create_once_known(test: &TestContext, kind: &str, probe: &Value) -> Result<Value, Stop> {
     let begin = Instant::now();
     loop {

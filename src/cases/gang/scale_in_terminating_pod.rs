@@ -1,4 +1,4 @@
-//! A clique of 3 pods (minimum 1) is scaled to 2. A finalizer keeps a deleted pod terminating meanwhile.
+//! A clique of 3 pods (minimum 1) is scaled to 2. Meanwhile, a finalizer keeps a deleted pod terminating.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let Some(held) = first else { return Ok(()) };
     test.patch("Pod", &held, json!({"metadata": {"finalizers": [FINALIZER]}})).await?;
     let outcome = scale_in_while_terminating(test, &held).await;
-    // Only the case removes the finalizer, so it does this even after a failure.
+    // Nothing else removes the finalizer, so the case does it even after a failure.
     test.attempt(http::Method::PATCH, "Pod", &held, &json!({"metadata": {"finalizers": null}})).await?;
     outcome?;
     test.until_converged(SET).await
@@ -41,8 +41,7 @@ async fn scale_in_while_terminating(test: &TestContext, held: &str) -> Result<()
     .await?;
     test.scale("PodClique", CLIQUE, 2).await?;
     let is_smaller = |live: &Live| pods_of(live, CLIQUE).count() == LEFT;
-    // The clique may have 2 other pods before the operator handles the scaling, so the case waits for a quiet
-    // period.
+    // The clique may have 2 other pods before the scaling is handled, so the case waits for a quiet period.
     test.until_settled(|_| false).await;
     test.until("the wanted number of pods, not counting the terminating one", REACTION, is_smaller).await?;
     test.mark(SMALLER, Value::Null);

@@ -1,5 +1,5 @@
 //! A PodCliqueSet of 2 replicas of one pod is created and scaled as by kubectl, Helm and other tools that
-//! apply manifests. They store the manifest, or what they know about it, in annotations and labels.
+//! apply manifests. They store the manifest, or facts about it, in annotations and labels.
 
 use conformance_check::{scaling, services};
 use conformance_driver::scaling::track;

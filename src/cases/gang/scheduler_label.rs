@@ -1,7 +1,6 @@
 //! The case creates three PodGangs that no PodCliqueSet owns: with the label of the default backend, without
-//! the label, and with the label of an unknown backend. Before these, it creates a fourth PodGang with the
-//! label of a scheduler that reads PodGangs itself. Once the three have gang resources, the operator has
-//! processed the fourth.
+//! it, and with that of an unknown backend. Before these, it creates a fourth PodGang for a scheduler that
+//! reads PodGangs itself. Once the three have gang resources, the operator has processed the fourth.
 
 use conformance_check::another_backend;
 use conformance_check::fail_closed::no_gang_resource_created;

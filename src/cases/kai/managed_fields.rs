@@ -1,5 +1,4 @@
-//! A gang of 2 + 1 pods runs. The case sets fields in its PodGroup that KAI owns, and makes the backend write
-//! the PodGroup again.
+//! A gang of 2 + 1 pods runs. The case sets KAI's own fields in its PodGroup, and makes the backend write it.
 
 use conformance_check::foreign_fields;
 use conformance_expect::schedulers::kai::{POD_GROUP, QUEUE};

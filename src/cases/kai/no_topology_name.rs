@@ -1,5 +1,4 @@
-//! The case creates three PodGangs without a PodCliqueSet. Once `well-named` has its PodGroup, the backend
-//! has processed all three.
+//! Three PodGangs without a PodCliqueSet. Once `well-named` has its PodGroup, the backend has processed all.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_expect::schedulers::kai::POD_GROUP;

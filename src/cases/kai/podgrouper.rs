@@ -46,7 +46,7 @@ fn is_owned_by(object: &Value, owner: &str) -> bool {
 }
 
 /// Requires that no PodGroup of KAI's podgrouper remains, and that no pod of the PodCliqueSet ever named one.
-/// GANG-08 is about further PodGroups that the operator creates.
+/// GANG-08 covers further PodGroups of the operator.
 fn podgrouper_has_no_part(history: &History) -> Ruling {
     let created = history.of(POD_GROUP).filter(|version| version.change == Change::Added);
     let created =
@@ -73,7 +73,7 @@ fn podgrouper_has_no_part(history: &History) -> Ruling {
         Some(violation(OF_PODGROUPER, message).shown_by("created", *group).shown_by("names it", version))
     });
     none(left.chain(naming.take(1)))?;
-    // The controller of a podgrouper's PodGroup is the owner of the pods, never a PodGang.
+    // A podgrouper's PodGroup has the owner of the pods as controller, never a PodGang.
     let is_of_gang =
         |version: &Version<'_>| controller(version.object).is_some_and(|owner| owner["kind"] == "PodGang");
     let unknown =

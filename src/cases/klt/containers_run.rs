@@ -1,6 +1,5 @@
 //! 1 node without GPUs; a base gang of 1 router and 2 workers of a scaling group, and a scaled gang of 2 more
-//! workers. On a kubelet, a pod becomes Ready some time after its binding, and the statuses must distinguish
-//! the two.
+//! workers. On a kubelet, a pod is Ready some time after its binding, and statuses must show the difference.
 
 use conformance_check::kubelets;
 

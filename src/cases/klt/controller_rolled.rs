@@ -1,10 +1,8 @@
 //! 1 node x 1 GPU, and a second node like it that joins later. PodCliqueSet `growing` has 1 pod without GPUs
-//! and is scaled to 3 pods. `waiting`, a gang of 2 pods x 1 GPU, is one pod short until the second node
-//! joins.
+//! and is scaled to 3 pods. `waiting`, a gang of 2 pods x 1 GPU, is one pod short until that node joins.
 //!
 //! Meanwhile, the case rolls out the operator's Deployment. The last scaling follows once the first leader
-//! has stopped, so the next leader must handle it. Two leaders at a time would create two pods with the same
-//! index.
+//! has stopped, so the next leader must handle it. Two leaders at a time would create two pods of one index.
 
 use conformance_check::{gangs, kubelets, leadership, none};
 use conformance_driver::lease_watch::LeaseWatch;
@@ -255,7 +253,6 @@ mod tests {
 
     #[test]
     fn a_scaling_step_that_the_new_leader_missed_is_a_violation() {
-        // The base of the second replica.
         let base = &final_gangs(GROWING)[2];
         let is_lost =
             |object: &Value| object["kind"] == "PodGang" && object["metadata"]["name"] == base.name.as_str();

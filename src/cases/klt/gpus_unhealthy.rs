@@ -1,7 +1,6 @@
 //! 1 node x 8 GPUs; a gang of 2 pods x 2 GPUs runs, and 2 GPUs turn unhealthy: 8 - 2 - 4 = 2 are left. A
 //! second gang of 2 pods x 2 GPUs is then one pod short, and fits when all 8 GPUs are healthy again. Pods of
-//! the first gang may hold unhealthy GPUs. They must keep running, because the kubelet does not stop such
-//! pods.
+//! the first gang must keep running on unhealthy GPUs, because the kubelet does not stop such pods.
 
 use conformance_check::kubelets;
 use conformance_driver::kubelets::nodes_repaired;

@@ -1,6 +1,6 @@
 //! 1 node without GPUs; a gang of 2 pods whose image exists and 1 pod whose image does not (host names below
-//! `.invalid` never resolve). Only the pod's status must report the reason, because no condition in upstream
-//! distinguishes an image pull from a normal start.
+//! `.invalid` never resolve). The pod's status must report the reason. Conditions need not, because upstream
+//! has none that distinguishes an image pull from a normal start.
 
 use conformance_check::kubelets;
 

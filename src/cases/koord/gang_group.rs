@@ -52,8 +52,8 @@ fn check(history: &History) -> Vec<Finding> {
             pods::created_as_members(history, &history.gangs(SET)?)?;
             pods::created_for_scheduler(history, history.header.target.backend())
         }),
-        // Not a clause of the case, because without declared settings nothing would be judged.
-        // `koord/profile` needs an operator that the suite configures.
+        // Not a clause of the case: without declared settings, nothing would be judged. `koord/profile` needs
+        // an operator that the suite configures.
         finding(KOORD_06, || has_declared_settings(history)),
     ]
 }

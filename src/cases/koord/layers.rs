@@ -1,6 +1,5 @@
-//! For each layer that is configured for Koordinator, one PodCliqueSet requires the level with that layer's
-//! well-known key. PodCliqueSet `by-zone` requires a level whose key maps to no layer. PodCliqueSet `near`
-//! prefers such a level.
+//! For each configured layer of Koordinator, one PodCliqueSet requires the level with that layer's well-known
+//! key. `by-zone` requires a level whose key maps to no layer, and `near` prefers such a level.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_check::gang_groups::annotation;

@@ -1,6 +1,5 @@
-//! The case creates two PodGangs without a PodCliqueSet. `grouped` requires a rack for one of its two
-//! podgroups; `plain` has no topology constraint. Once `plain` has its PodGroups, the backend has processed
-//! both.
+//! Two PodGangs without a PodCliqueSet. `grouped` requires a rack for one of its two podgroups; `plain` has
+//! no topology constraint. Once `plain` has its PodGroups, the backend has processed both.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_check::gang_groups;

@@ -1,6 +1,5 @@
 //! The case removes hostLayer from the administrator's ClusterNetworkTopology. PodCliqueSet `by-host`, 1 pod,
-//! requires a host. Once a later PodCliqueSet, `anywhere`, has its PodGroup, the operator has processed
-//! `by-host`.
+//! requires a host. Once the later `anywhere` has its PodGroup, the operator has processed `by-host`.
 
 use conformance_check::fail_closed::failed_closed;
 use conformance_expect::resolver::gang_resource;

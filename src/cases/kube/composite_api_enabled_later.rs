@@ -1,7 +1,6 @@
 //! The API server of Kubernetes 1.37 starts with the gate CompositePodGroup off. PodCliqueSet `before`
 //! becomes flat PodGroups in `v1beta1`. Once the gate is on, `after` and the second replica of `before`
-//! become trees. The first replica of `before` stays flat. The harness does not restart the operator when the
-//! gate is switched on.
+//! become trees. The first replica of `before` stays flat. The operator is not restarted for the gate.
 
 use conformance_history::is_owned_by;
 use conformance_install::cluster_spec::ClusterSpec;

@@ -1,7 +1,7 @@
 //! Two cliques with priority classes. kube-scheduler 1.37 compares the class of each pod with that of its
-//! PodGroup, which is the class of the PodCliqueSet. It never binds a gang in which the two differ
-//! (kubernetes #139920). The API server of 1.37 rejects PodGroups with a system class, whose value is above
-//! 1000000000. On 1.36, all these gangs are bound. All attempts are dry runs.
+//! PodGroup, which is the PodCliqueSet's. It never binds a gang in which the two differ (kubernetes #139920).
+//! The API server of 1.37 rejects PodGroups with a system class, whose value is above 1000000000. On 1.36,
+//! all these gangs are bound. All attempts are dry runs.
 
 use conformance_driver::admission_attempts::{clique, template};
 use conformance_expect::refusals::SYSTEM_PRIORITIES;

@@ -1,8 +1,7 @@
 //! PodCliqueSet `tree-surplus` requires one block for 6 pods, each x 1 GPU: 2 routers, 2 prefill pods and 2
 //! decode pods. Prefill and decode require one rack together, and prefill requires one host. Each clique has
-//! 1 required and 1 surplus pod. Block x, 1 node x 2 GPUs, is one pod short. Then block y joins with 2 racks
-//! of 2 nodes x 8 GPUs: every node has room for all pods. A required pod is lost, so its clique keeps running
-//! with its surplus pod only.
+//! 1 required and 1 surplus pod. Block x, 1 node x 2 GPUs, is one pod short. Block y joins with 2 racks of 2
+//! nodes x 8 GPUs: every node fits all pods. A required pod is lost, so its clique keeps a surplus pod.
 
 use conformance_check::excess_pods;
 use conformance_contract::names::{BLOCK, HOST, POD_INDEX};

@@ -1,6 +1,5 @@
 //! 4 nodes x 8 GPUs. The old operator creates a PodCliqueSet that runs, and a gang of 5 pods x 8 GPUs that is
-//! one pod short until the fifth node joins. During the upgrade, the case kills the new operator after 0, 1
-//! and 3 writes.
+//! one pod short until a node joins. The new operator is killed after 0, 1 and 3 writes of the upgrade.
 
 use conformance_check::migration;
 

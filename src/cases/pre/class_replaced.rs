@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Waits until the API server gives pods this value: it rejects a pod with another priority than its class's.
+/// Waits until the API server knows the class: it rejects pods with another priority than their class's.
 async fn create_class(test: &TestContext, value: u32) -> Result<Value, Stop> {
     // PriorityClasses are cluster-scoped, so this one carries the case's name.
     let name = format!("{}-replaced", test.namespace);

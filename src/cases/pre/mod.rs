@@ -19,8 +19,7 @@ struct Class {
     policy: &'static str,
 }
 
-/// KAI evicts no gang with a value of 100 or more, and gives gangs without a class the value 50. So canaries
-/// are no victims on KAI.
+/// KAI evicts no gang with a value of 100 or more, and no canary, because gangs without a class get 50.
 const LOW: Class = Class { name: "low", value: 20, policy: "PreemptLowerPriority" };
 const HIGH: Class = Class { name: "high", value: 40, policy: "PreemptLowerPriority" };
 const NEVER: Class = Class { name: "never", value: 40, policy: "Never" };

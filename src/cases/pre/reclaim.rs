@@ -1,6 +1,6 @@
 //! 3 nodes x 8 GPUs. The shares of three queues are 8, 8 and 0 GPUs. A gang of 1 pod x 8 GPUs runs in the
-//! second, and one of 2 pods x 8 GPUs in the third, in borrowed room. 1 pod x 8 GPUs arrives in the first,
-//! within its share, and then 2 pods x 8 GPUs, which exceed it.
+//! second, and one of 2 pods x 8 GPUs in the third, in borrowed capacity. 1 pod x 8 GPUs arrives in the
+//! first, within its share, and then 2 pods x 8 GPUs, which exceed it.
 
 use conformance_check::preemption::EVICTED_WITHIN_SHARE;
 use conformance_facts::invariant::Invariant;

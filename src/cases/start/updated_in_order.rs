@@ -1,6 +1,5 @@
 //! 1 node; a PodCliqueSet in startup order with a clique of 1 pod and a clique of 2 pods, all required, and a
-//! control PodCliqueSet of 3 pods. Pods of the first clique's new template become Ready only when the harness
-//! makes them Ready.
+//! control PodCliqueSet of 3 pods. Only the harness makes pods of the first clique's new template Ready.
 
 use conformance_driver::pod_health::UNSTARTED;
 use conformance_driver::updates::set_revision;

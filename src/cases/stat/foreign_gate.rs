@@ -71,7 +71,7 @@ async fn remove_gates_once_reported(
     Ok(())
 }
 
-/// The pod and the gate of each foreign gate, once the pods have no other gates.
+/// Each foreign gate with its pod, once the pods have no other gates.
 fn waiting(live: &Live, gated: &[Gated], former: Option<&str>) -> Option<Vec<(String, &'static str)>> {
     let mut found = Vec::new();
     for (clique, gates) in gated {

@@ -1,6 +1,5 @@
-//! 1 node; a gang of 2 pods, and two foreign pods with the labels of its clique. One foreign pod has no
-//! owner, the other is owned by an autoscaler. Both also have the label of canaries, so no recount of the
-//! suite includes them.
+//! 1 node; a gang of 2 pods, and two foreign pods with the labels of its clique. One has no owner, an
+//! autoscaler owns the other. Both have the label of canaries, so the suite's recounts exclude them.
 
 use conformance_check::gangs;
 use conformance_facts::health::is_ready;

@@ -43,7 +43,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_applied(&proxy, rule, TIMES, "retried creates of gang resources", RECOVERY).await?;
     proxy.release(rule);
     let faults = proxy.faults();
-    // The operator may create several gang resources at once: only attempts for the first count.
+    // The operator may create several gang resources at once, so only attempts for the first count.
     let first = faults.first().map(|fault| (fault.resource.clone(), fault.name.clone()));
     let of_first = faults.iter().filter(|fault| Some((fault.resource.clone(), fault.name.clone())) == first);
     let at: Vec<_> = of_first.map(|fault| fault.time.to_string()).collect();

@@ -1,6 +1,5 @@
-//! 1 node; a PodCliqueSet of one clique. A PodClique of another owner already has the name that this clique
-//! needs. For example, clique `0-worker` of PodCliqueSet `a` and clique `worker` of PodCliqueSet `a-0` need
-//! the same name.
+//! 1 node; a PodCliqueSet of one clique. A PodClique of another owner already has the needed name. For
+//! example, clique `0-worker` of PodCliqueSet `a` and clique `worker` of `a-0` need the same name.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_expect::resolver::resolved;

@@ -11,8 +11,7 @@ marks! {
 
 const AWAITED: &str = "statuses that equal a recount";
 
-/// Waits until every status equals a recount that includes all changes of the case. A timeout violates
-/// `clause`.
+/// Waits until every status equals a recount after all changes of the case. A timeout violates `clause`.
 pub(super) async fn rest(
     test: &TestContext,
     set: &str,

@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs, both tainted; eight gangs, each of two cliques of one pod. In each gang, one pod fits. The
-//! other pod, of the first or the second clique, requests 9 GPUs, 1000 CPUs or 1000 TiB of memory, or does not
-//! tolerate the taint.
+//! 2 nodes x 8 GPUs, both tainted; eight gangs, each of two cliques of one pod. In each gang, one pod fits.
+//! The other requests 9 GPUs, 1000 CPUs or 1000 TiB of memory, or does not tolerate the taint.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_facts::quantity::Amount;
@@ -82,8 +81,7 @@ fn gangs(history: &History) -> Result<Vec<(Gang, Terms)>, Broken> {
     SETS.iter().map(gang).collect()
 }
 
-/// Returns the terms of the scarce resource: a pod requests more than any node has. Without such a resource,
-/// the taint excludes the pod.
+/// Returns the terms of the resource of which a pod requests more than any node has, or else of the taint.
 fn terms(history: &History, set: &str) -> Result<Terms, Broken> {
     let live = history.end();
     let fits = |resource: &str, amount: Amount| {

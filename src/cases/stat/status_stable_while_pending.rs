@@ -38,7 +38,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until_breach_is("True", CRASHING).await?;
     // An operator that does not admit updates has no stuck update.
     let is_updated = test.change_templates(UPDATING, |clique| resize(clique, "2", 64)).await?;
-    // Everything that is reported once must be reported before the quiet period.
+    // Reports that occur once must precede the quiet period.
     let history = test.history();
     let gangs = history.gangs(WAITS).unwrap_or_default();
     test.until_settled(|live| {

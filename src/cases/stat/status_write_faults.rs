@@ -85,8 +85,7 @@ async fn round(test: &mut TestContext, what: &str) -> Result<(), Stop> {
     }
     for replicas in [1, 2] {
         test.scale("PodCliqueScalingGroup", GROUP, replicas).await?;
-        // Before convergence, the statuses may equal a recount of gated pods, but differ once the rest is
-        // recorded.
+        // Otherwise the statuses may equal a recount of gated pods, but change before the rest is recorded.
         test.until_converged(SET).await?;
         rests::rest(test, SET, STAT_05, &format!("{what}: {replicas} replicas")).await?;
     }

@@ -1,6 +1,6 @@
-//! 5 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs with one pod that waits for a volume, and a gang of 3 pods x 8
-//! GPUs with two such pods. The first gang, the control, gets its volume within the termination delay of
-//! 30 s, and the other gang only after it was terminated.
+//! 5 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, one of which waits for a volume, and a gang of 3 pods x 8
+//! GPUs, two of which wait. The first gang, the control, gets its volume within the termination delay of 30
+//! s, the other gang only after its termination.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_driver::limits::RETRIES;
@@ -16,9 +16,9 @@ marks! {
     WHOLE = "the stuck gang is whole";
 }
 
-/// The name of the PodCliqueSet, and of its claim, whose volume is created within the delay.
+/// The PodCliqueSet, and its claim. The volume is created within the delay.
 const CONTROL: &str = "volume-in-time";
-/// The name of the PodCliqueSet, and of one of its claims, whose volumes are created after the termination.
+/// The PodCliqueSet, and one of its claims. The volumes are created after the termination.
 const STUCK: &str = "volume-missing";
 const OTHER_CLAIM: &str = "volume-missing-too";
 /// Seconds, as in the manifest.
@@ -45,7 +45,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         (STUCK): pod("volume-missing-0-tied"), (OTHER_CLAIM): pod("volume-missing-0-tied-too"),
     });
     test.mark(WAITS, waiting);
-    // First the volume, because the control is terminated when its delay ends.
+    // The volume comes first, because the control is terminated when its delay ends.
     test.create_volume(CONTROL).await?;
     until_reported(test).await?;
     until_whole(test, CONTROL, &["free", "tied"]).await?;

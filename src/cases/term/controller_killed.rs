@@ -1,8 +1,7 @@
 //! 1 node; PodCliqueSets of a clique of 2 pods and a scaling group of 2 replicas of one pod. A control is
-//! terminated without a kill, and a proxy counts the operator's writes. For two other PodCliqueSets, the case
-//! kills the operator after its n-th write, before the operator receives the response. The run's seed chooses
-//! n; with `--depth full`, a run tries every n. The operator is also down while the delay of another
-//! PodCliqueSet, 12 s, expires.
+//! terminated without a kill, and a proxy counts the operator's writes. For two others, the case kills the
+//! operator after its n-th write, before it receives the response. The run's seed chooses n; with `--depth
+//! full`, a run tries every n. The operator is also down while another PodCliqueSet's delay of 12 s expires.
 
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ marks! {
 
 const CONTROL: &str = "control";
 const CLOCK: &str = "long-delay";
-/// The delay is so long that slowness alone cannot explain a delay that the new operator started again.
+/// Long enough that slowness alone cannot explain a delay that starts again with the new operator.
 const LONG_DELAY: Duration = Duration::from_secs(12);
 
 pub(crate) const CASE: Case =
@@ -103,7 +102,7 @@ async fn terminate_while_down(test: &mut TestContext, set: &str) -> Result<(), S
     crash_pod(test, set).await?;
     test.until_breach_is("True", &format!("{set}-0-worker")).await?;
     test.kill_part(Part::Controller).await?;
-    // The check detects that the delay starts again only if this takes longer than a termination may be late.
+    // The check detects a delay that starts again only if this takes longer than a termination may be late.
     let patience = Duration::try_from(termination::patience(&test.history())).unwrap_or_default();
     test.keep_down(LONG_DELAY.max(patience.saturating_add(Duration::from_secs(2)))).await?;
     test.start_ready(Part::Controller).await?;

@@ -69,7 +69,7 @@ fn each_once(history: &History, replica: &SetReplica) -> Ruling {
         termination::recreated(history, replica, &scope)?;
         termination::times(history, replica, &scope, 1)?;
     }
-    // It is breached only alongside another replica.
+    // This replica is breached only together with another one.
     termination::times(history, replica, &pool(1), 0)
 }
 

@@ -46,7 +46,7 @@ fn requires_recreation(history: &History, replica: &SetReplica) -> Ruling {
 
 const NOT_RELEASED: Code = Code::new("capacity-not-released");
 
-/// A scope that was never terminated leaves clauses about its recreated pods undecided.
+/// Without a termination, clauses about recreated pods are undecided.
 fn requires_termination(history: &History, replica: &SetReplica) -> Ruling {
     let times = generations::terminations(history, &replica.scope()).len();
     precondition(TERM_02, termination::times(history, replica, &replica.scope(), times.max(1)))?;
@@ -113,7 +113,6 @@ fn one_per_delay(history: &History, scopes: &[Scope], delay: u32) -> Ruling {
 mod tests {
     use super::*;
 
-    /// Returns a pod of replica 0 of a PodCliqueSet.
     pub(super) fn pod_of(set: &str, clique: &str, name: &str, node: Option<&str>) -> Value {
         let labels = json!({names::PART_OF: set, names::REPLICA_INDEX: "0", names::POD_CLIQUE: clique});
         json!({"kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})

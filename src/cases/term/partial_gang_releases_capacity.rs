@@ -1,6 +1,5 @@
 //! 1 node x 8 GPUs; a gang of a pod x 8 GPUs and a pod x 9 GPUs, which fits nowhere until a node x 16 GPUs
-//! joins. While its termination delay of 6 s expires four times, the gang must release its node at least
-//! twice.
+//! joins. Before that, its delay of 6 s expires four times, and it must release its node at least twice.
 
 use conformance_driver::limits::RETRIES;
 

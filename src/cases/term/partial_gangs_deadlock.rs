@@ -41,7 +41,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     for gang in &gangs {
         test.until_released(gang).await?;
     }
-    // Both gangs are partially bound in the same second or so, and their delays end together.
+    // Both gangs are partially bound at about the same time, so their delays end together.
     test.add_nodes(1).await?;
     let single = Awaited::demanded_by(AON_01, "one pod of each gang bound");
     test.until(single, SCHEDULING, |live| SINGLE.iter().all(|clique| bound_pods(live, clique) == 1)).await?;

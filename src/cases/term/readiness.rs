@@ -1,6 +1,5 @@
-//! 1 node; three gangs of 2 pods. In the first, a pod has started and crashes. In the second, a pod has
-//! started and is not Ready. In the third, one pod is still being created and one initialized, for two
-//! termination delays.
+//! 1 node; three gangs of 2 pods. A pod of the first has started and crashes. A pod of the second has started
+//! and is not Ready. In the third, one pod is being created and one initialized, for two termination delays.
 
 use conformance_facts::generations::terminations;
 

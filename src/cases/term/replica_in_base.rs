@@ -1,7 +1,6 @@
 //! 5 nodes x 8 GPUs; a clique of one pod, and a scaling group of 2 replicas of 2 cliques of one pod (minimum
-//! 1), each pod x 8 GPUs. One of the replicas is in the base PodGang, and a pod of this replica is lost
-//! together with its node. Only this replica is terminated and created again, one pod short. Then the node is
-//! uncordoned.
+//! 1), each pod x 8 GPUs. A pod of the replica in the base PodGang is lost together with its node. Only this
+//! replica is terminated and created again, one pod short until the node is uncordoned.
 
 use conformance_expect::Unit;
 use conformance_expect::scopes::Scope;

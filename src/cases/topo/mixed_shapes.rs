@@ -1,6 +1,5 @@
 //! A gang of 4 pods x 2 GPUs and 2 pods x 8 GPUs requires one rack. Rack `decoy`, 6 nodes x 2 GPUs, has room
-//! for 6 pods, if their sizes are ignored. Rack `real`, 2 nodes x 24 GPUs, has room for all of them in any
-//! order.
+//! for 6 pods if sizes are ignored. Rack `real`, 2 nodes x 24 GPUs, fits all of them in any order.
 
 use crate::prelude::*;
 

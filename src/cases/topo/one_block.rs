@@ -1,8 +1,7 @@
 //! Block `large` has 2 racks of one node x 24 GPUs. A filler pod takes 16 GPUs, so there is room for 4 pods x
 //! 8 GPUs: 3 in one rack and 1 in the other. Block `small` has 2 nodes x 15 GPUs and one x 7. All 37 GPUs are
-//! free (32 in `large`), but there is room for only 2 pods. Two gangs require one block each. The gang of 3
-//! required pods and a surplus pod fits only in `large`, across its racks. The gang of 5 pods fits the
-//! cluster, but no block.
+//! free (32 in `large`), but there is room for only 2 pods. Two gangs require one block each: one of 3
+//! required pods and a surplus pod fits only in `large`, one of 5 pods fits the cluster but no block.
 
 use conformance_contract::names::BLOCK;
 

@@ -1,6 +1,5 @@
 //! Racks a and b have one node x 8 GPUs, racks c and d have 2 nodes x 16 GPUs. A gang of 2 required and 2
-//! surplus pods, each x 8 GPUs, fits in c or in d. If its pods are spread, they use 4 nodes, more than any
-//! rack has.
+//! surplus pods, each x 8 GPUs, fits in c or d. Spread pods would use 4 nodes, more than any rack has.
 
 use conformance_check::topology_condition::{self, Topology};
 

@@ -1,7 +1,6 @@
 //! Rack `small` of one node x 8 GPUs, rack `middle` of one node x 16 GPUs, rack `large` of 2 nodes x 16 GPUs.
-//! A gang of 3 pods x 8 GPUs that must be in one rack fits only in `large`, and leaves room for one pod
-//! there. One of its pods is lost. The replacement fits in every rack, and the other racks offer an empty
-//! node.
+//! A gang of 3 pods x 8 GPUs that must be in one rack fits only in `large`, with room for one more pod. One
+//! of its pods is lost. The replacement fits in every rack, and the other racks offer an empty node.
 
 use crate::prelude::*;
 

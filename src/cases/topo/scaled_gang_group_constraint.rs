@@ -1,6 +1,6 @@
 //! A block of 3 racks of 2 nodes x 16 GPUs; a base gang and two scaled gangs of 4 pods x 8 GPUs each. The
-//! PodCliqueSet requires a block, which any placement satisfies here. For scaled gangs, the rack that the
-//! scaling group requires replaces this block.
+//! PodCliqueSet requires a block, which any placement satisfies here. For scaled gangs, the scaling group's
+//! required rack replaces the block.
 
 use super::three_racks;
 use crate::prelude::*;

@@ -1,7 +1,6 @@
 //! 1 node x 8 GPUs; a PodCliqueSet of a clique of 3 pods (minimum 2) and a scaling group of 4 replicas
-//! (minimum 1), and a control PodCliqueSet. Each pod requests 1 GPU. An update raises this to 64 GPUs, so new
-//! pods do not fit. Then the group, which lacks a replica, is scaled in 4 -> 2. Finally, the case reverts the
-//! update.
+//! (minimum 1), and a control PodCliqueSet. Each pod requests 1 GPU. An update to 64 GPUs makes new pods too
+//! large. Then the group, which lacks a replica, is scaled in 4 -> 2. Finally, the case reverts the update.
 
 use conformance_driver::updates::resize;
 use conformance_facts::health::awaits_binding;

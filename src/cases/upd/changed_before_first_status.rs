@@ -1,6 +1,5 @@
-//! 1 node; a PodCliqueSet of 2 pods, whose template changes before any status is written, and a control
-//! PodCliqueSet of 1 pod. Once the control has converged, the operator has had time to process the first
-//! PodCliqueSet.
+//! 1 node; a PodCliqueSet of 2 pods, whose template changes before any status is written, and a control of 1
+//! pod. Once the control has converged, the operator has had time to process the first PodCliqueSet.
 
 use conformance_facts::updates::lacks_pods;
 use conformance_proxy::{Action, Match, Rule, Verb};

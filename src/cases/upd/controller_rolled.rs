@@ -1,7 +1,6 @@
 //! 1 node x 1 GPU, and a node x 2 GPUs that joins later; a PodCliqueSet of 3 replicas of 1 pod without GPUs,
-//! and a control PodCliqueSet of 2 such pods. An update makes pods request 1 GPU. The new pod of the first
-//! replica fits, that of the second does not, and the third replica waits for its step. Then the case rolls
-//! out the operator's Deployment.
+//! and a control of 2 such pods. An update makes pods request 1 GPU. The new pod of the first replica fits,
+//! that of the second does not, and the third waits for its step. Then the operator is rolled out.
 
 use conformance_driver::lease_watch::LeaseWatch;
 use conformance_driver::updates::resize;

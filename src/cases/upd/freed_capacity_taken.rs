@@ -1,8 +1,7 @@
 //! 3 nodes x 8 GPUs and one node without GPUs; a gang of 3 pods x 8 GPUs, all required. Its nodes are closed
 //! to all other gangs except two: one of a single pod and one of 2 pods, each x 8 GPUs. The single pod takes
 //! the node that the first update step frees. The gang of 2 pods is submitted only then, because on
-//! Koordinator its retries might block the free node (AON-10). Then 3 nodes x 8 GPUs join, which makes room
-//! for all.
+//! Koordinator its retries might block the free node (AON-10). With 3 more nodes x 8 GPUs, all fit.
 
 use crate::prelude::*;
 

@@ -1,6 +1,6 @@
 //! 1 node x 8 GPUs; 2 replicas of a clique of 2 pods and a scaling group of 2 replicas of one, each pod with
-//! a GPU. An update to pods of 64 GPUs stops at the first replica, because new pods do not fit. Pods that the
-//! second replica loses meanwhile fit with the old template.
+//! a GPU. An update to 64 GPUs stops at the first replica, because new pods do not fit. Pods that the second
+//! replica loses meanwhile fit with the old template.
 
 use conformance_driver::updates::resize;
 use conformance_facts::health::awaits_binding;

@@ -1,5 +1,4 @@
-//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control PodCliqueSet of
-//! 2 pods with a rolling update.
+//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with OnDelete; a control of 2 pods with rolling update.
 
 use conformance_driver::context::Disruption;
 use conformance_facts::health::is_ready;

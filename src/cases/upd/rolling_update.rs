@@ -1,7 +1,6 @@
 //! 2 nodes x 8 GPUs; 2 replicas of a PodCliqueSet. Each has a clique of 3 pods (minimum 2), and a scaling
 //! group of 2 replicas of 2 pods (minimum 1). Each pod requests 1 GPU, so 14 of 16 GPUs are used. In the
-//! clique of the first replica, one pod has crashed and is Ready again, and another pod crashes. Then every
-//! template changes once.
+//! first replica's clique, one pod is Ready after a crash, and another crashes. Then all templates change.
 
 use conformance_facts::pod_gangs::reference_mismatch;
 

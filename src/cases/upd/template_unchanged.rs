@@ -73,7 +73,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.until(selected, REACTION, |live| services::select_their_pods(live, SET).is_ok()).await
 }
 
-/// The scaling group with 2 replicas, which only PodCliqueSet replicas that are created later use.
+/// The scaling group with 2 replicas. Only PodCliqueSet replicas that are created later use it.
 fn larger(test: &TestContext) -> Result<Value, Stop> {
     let mut group = test.manifest(SET)?["spec"]["template"]["podCliqueScalingGroups"][0].clone();
     group["replicas"] = json!(2);
@@ -113,8 +113,7 @@ fn check(history: &History) -> Vec<Finding> {
                 updates::updater_deletes_none(history, SET),
                 updates::updater_deletes_only_old(history, CONTROL),
             ])?;
-            // Once the control's first update has replaced the pods, the operator has had time for the
-            // earlier changes.
+            // Once the control is updated, the operator has had time for the earlier changes.
             history.reached(UPDATED).map(drop)
         }),
         update_finding(history, GANG_28, || {

@@ -1,6 +1,5 @@
-//! One block of 2 racks of one node each. PodCliqueSet `whole` requires a rack. `parts` requires a host for
-//! one of its two cliques. `both` requires a block, and a rack for one of its cliques. `grouped` has a
-//! scaling group of two cliques.
+//! One block of 2 racks of one node each. PodCliqueSet `whole` requires a rack, `parts` a host for one
+//! clique, `both` a block, and a rack for one clique. `grouped` has a scaling group of two cliques.
 
 use conformance_contract::clauses::Feature::TopologyPerGroup;
 use conformance_contract::names::{BLOCK, HOST};

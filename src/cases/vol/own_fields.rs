@@ -1,6 +1,5 @@
 //! 1 node; a base PodGang of 3 podgroups with 2 + 1 + 2 required pods, one of them with surplus pods, and a
-//! scaled PodGang. Then the case sets fields that Volcano owns in the base PodGroup, and makes the backend
-//! write this PodGroup again.
+//! scaled PodGang. The case sets Volcano's own fields in the base PodGroup, and makes the backend write it.
 
 use conformance_check::{foreign_fields, pods};
 use conformance_expect::schedulers::volcano::{OWN_GROUP_NAME, POD_GROUP};

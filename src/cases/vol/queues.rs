@@ -38,7 +38,7 @@ const NEW: &[Attempt] = &[
     refused("different queues on two cliques", &[], |pcs| on_cliques(pcs, ["open", "other"])),
 ];
 
-/// VOL-08 requires that a queue of the cliques alone counts.
+/// VOL-08: a queue counts even if only the cliques name it.
 const ON_CLIQUES: &[Attempt] =
     &[admitted("an open queue on all cliques", |pcs| on_cliques(pcs, ["open", "open"]))];
 

@@ -1,5 +1,5 @@
 //! koord-scheduler with its default flush interval, five minutes. 1 to 3 nodes x 8 GPUs; a gang of 2 pods x 8
-//! GPUs per reason. In other cases the interval is 5 s, which could hide an event that has no effect.
+//! GPUs per reason. The interval of other cases, 5 s, could hide an event that has no effect.
 
 use conformance_install::schedulers::koord_scheduler::FLUSH;
 

@@ -1,8 +1,8 @@
 //! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends.
 //!
 //! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in
-//! each cycle, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event that has no
-//! effect, except in `wake/koordinator`.
+//! each cycle, every 200 ms. Except in `wake/koordinator`, koord-scheduler flushes every 5 s, which would
+//! hide an event that has no effect.
 
 pub(crate) mod claim_freed;
 pub(crate) mod gang_deleted;
@@ -30,7 +30,7 @@ use conformance_history::{Change, Version, is_of_canary, name};
 use crate::prelude::*;
 
 marks! {
-    /// `{"set", "freedBy"}`: the PodCliqueSet, and the clause that demands that pods in its room are deleted.
+    /// `{"set", "freedBy"}`: the PodCliqueSet, and the clause that demands that the pods in its room go away.
     ENDED = "the reason ends";
     /// `{"set"}`: the PodCliqueSet.
     FREED = "the pods in its room are deleted";
@@ -104,8 +104,7 @@ impl Reason {
         }
     }
 
-    /// The PodCliqueSet in the room, the clause that demands that its pods are deleted, and how many of them
-    /// stay.
+    /// The PodCliqueSet in the room, the clause that demands that its pods are deleted, and how many stay.
     fn holder(self) -> Option<(&'static str, &'static str, usize)> {
         match self {
             Self::HeldBy(holder) => Some((holder, DEL_01, 0)),
@@ -183,8 +182,8 @@ fn check(history: &History, clause: &'static str, set: &str) -> Vec<Finding> {
     })]
 }
 
-/// If another PodCliqueSet occupied the room, the time starts when its last pod or claim is deleted: the
-/// operator decides how long the deletion takes.
+/// If another PodCliqueSet occupied the room, the time starts when its last pod or claim is deleted, because
+/// the operator determines how long that takes.
 fn is_bound_soon(history: &History, units: &[Unit], set: &str, ended: usize) -> Ruling {
     let is_of_another = |pod: &Version<'_>| {
         !is_of_canary(pod.object) && Pod(pod.object).label(names::PART_OF).is_some_and(|other| other != set)

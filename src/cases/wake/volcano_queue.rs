@@ -1,6 +1,5 @@
 //! Volcano with its plugin `proportion`. 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, which fits, in a queue
-//! with a limit of 8 GPUs: one pod short. Then a second such gang, in a queue that is closed while it waits
-//! for 2 more nodes.
+//! with a limit of 8 GPUs: one pod short. A second one waits for nodes in a queue that is closed meanwhile.
 
 use super::{mark_end, submit_and_wait, until_bound};
 use crate::prelude::*;
@@ -27,7 +26,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.create_volcano_queue(&closed).await?;
     submit_to(test, CLOSED, &closed).await?;
     test.close_queue(&closed).await?;
-    // Otherwise Volcano may see the nodes first, because it watches them separately.
+    // Otherwise Volcano may see the nodes first: it has separate watches.
     test.scheduler_passes().await?;
     test.add_nodes(1).await?;
     test.scheduler_passes().await?;
