@@ -1,5 +1,5 @@
 //! The answer to a question: one word of the observation's list, with figures and notes. Only the word is
-//! compared. Without an answer there is a reason.
+//! compared. Without an answer, there is a reason.
 
 use conformance_contract::ruling::Broken;
 use schemars::JsonSchema;
@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 pub struct Answer {
     pub word: &'static str,
     pub figures: Vec<Figure>,
-    /// Texts of the scheduler, and other evidence.
     pub notes: Vec<String>,
 }
 

@@ -128,7 +128,7 @@ impl Behaviour {
 }
 
 impl Cell {
-    /// The text of the cell. `word` writes an answer, given the position of its history.
+    /// The text of the cell. `word` formats an answer, given the position of its history.
     pub fn shown(&self, word: impl Fn(&str, usize) -> String) -> String {
         match self.outcome {
             Outcome::Answered => {

@@ -120,7 +120,7 @@ async fn missing_sibling(test: &TestContext) -> Result<(), Stop> {
     with_sibling(test, &GANG).await
 }
 
-/// Creates the gang or its sibling. Both name both.
+/// Creates the gang or its sibling. The annotation of each names both.
 pub(crate) async fn with_sibling(test: &TestContext, gang: &PlainGang) -> Result<(), Stop> {
     let named = |gang: &PlainGang| format!("{}/{}", test.namespace, steps::own_name(test, gang));
     let siblings = json!([named(&GANG), named(&SIBLING)]).to_string();
@@ -134,8 +134,8 @@ async fn missing_label(test: &TestContext) -> Result<(), Stop> {
     steps::create_pods(test, &GANG, 0..GANG.minimum).await
 }
 
-/// Schedulers write events and conditions after their decision, and a recorder does not wait for events. So
-/// only time shows that there is no report.
+/// Schedulers write events and conditions after their decision, and a recorder does not wait for events. So a
+/// quiet period is the only evidence that there is no report.
 pub(crate) async fn until_reported(test: &mut TestContext) -> Result<(), Stop> {
     let target = test.target;
     let are_complete = move |live: &Live| reports::are_complete(live, target, &GANG);

@@ -1,6 +1,6 @@
 //! Compares two documents. Reports each answer that changed, and each question of the new document that no
 //! longer has an answer. Questions and schedulers are matched by name, so the versions may differ. It is a
-//! change if a question applies to only one of them. A cell with the outcome `Varies` is no change.
+//! change if a question starts or stops to apply. The outcome `Varies` is no change.
 
 use crate::behaviour::{Behaviour, Cell, Outcome, Question};
 
@@ -13,12 +13,11 @@ pub struct Difference {
 /// An answer of the old document that the new one lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// The question and the scheduler.
     pub place: String,
     pub reason: String,
 }
 
-/// The differences from `old` to `new`, for the questions and schedulers of `new`.
+/// Only questions and schedulers of `new` are compared.
 pub fn differences(old: &Behaviour, new: &Behaviour) -> Difference {
     let mut found = Difference::default();
     for (question, cell) in new.cells() {
@@ -36,7 +35,7 @@ pub fn differences(old: &Behaviour, new: &Behaviour) -> Difference {
     found
 }
 
-/// What a cell shows, if it is compared. A version of a scheduler may lack the feature of a question.
+/// What a cell shows, if it is compared. A version of a scheduler may lack the feature.
 fn shown(cell: &Cell) -> Option<&str> {
     match cell.outcome {
         Outcome::Answered => cell.answer.as_deref(),

@@ -1,5 +1,5 @@
-//! Decisions of the reference operator that rest on what a scheduler does where nothing is promised. If an
-//! answer changes, the decision has to be made again.
+//! Decisions of the reference operator that depend on unspecified behaviour of a scheduler. If an answer
+//! changes, the decision must be made again.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::behaviour::{Behaviour, Cell, Outcome};
 
 const DECISIONS: &str = include_str!("decisions.json");
 
-/// A decision and the answer on which it rests.
+/// A decision and the answer on which it depends.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Decision {
@@ -15,7 +15,7 @@ struct Decision {
     /// The file that has the decision, from the root of the repository.
     place: String,
     backend: String,
-    /// The minor version that the decision is about; absent if it is about every version.
+    /// The minor version that the decision is about; absent for every version.
     kubernetes: Option<String>,
     observation: String,
     expected: String,
@@ -53,7 +53,7 @@ fn decisions() -> Result<Vec<Decision>, serde_json::Error> {
     serde_json::from_str(DECISIONS)
 }
 
-/// A line for each decision that an answer of the document contradicts. A missing answer contradicts none.
+/// Returns a line for each decision that an answer contradicts. A missing answer contradicts none.
 pub fn contradicted_decisions(document: &Behaviour) -> Result<Vec<String>, serde_json::Error> {
     let mut lines = Vec::new();
     for decision in decisions()?.iter().filter(|decision| decision.is_about(&document.kubernetes)) {

@@ -1,5 +1,5 @@
-//! A cause of a waiting gang ends. Is the gang bound, and how soon? `conditions/refusal-after-binding` and
-//! `waits/room-after-a-minute` ask this about too little room.
+//! The cause for which a gang waits ends. Is the gang bound, and how soon? `conditions/refusal-after-binding`
+//! and `waits/room-after-a-minute` ask this about missing capacity.
 
 use conformance_driver::case::{Drive, Nodes};
 use serde_json::json;

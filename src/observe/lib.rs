@@ -100,7 +100,7 @@ mod tests {
             0,
             "a story of an unknown observation"
         );
-        // The figures of questions about load are in marks, which their own tests set.
+        // Questions about load read figures from marks, which their own tests set.
         for observation in all().filter(|observation| observation.asked != Asked::Load) {
             let id = observation.id();
             let mut answers = BTreeSet::new();
@@ -124,7 +124,7 @@ mod tests {
         assert!(observation("waits/nothing").is_none());
     }
 
-    /// `observe` has no list of its own: the documentation is the list.
+    /// The documentation is the only list of questions.
     #[test]
     fn the_documentation_lists_every_question() {
         let page = include_str!("../../docs/observe.md");

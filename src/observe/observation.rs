@@ -1,5 +1,5 @@
-//! An observation: a question about a scheduler, a driver that leads to the moment of the answer, and a pure
-//! function from the history to the answer. It is a case without a verdict.
+//! An observation: a question about a scheduler, a driver that creates the situation, and a pure function
+//! from the history to the answer. It is a case without a verdict.
 
 use conformance_contract::ruling::Finding;
 use conformance_contract::scheduler::Scheduler;
@@ -11,8 +11,8 @@ use conformance_history::{History, SharedMark, text};
 use crate::answer::{Answered, NoAnswer};
 use crate::seen::UNSUPPORTED;
 
-/// Creates an observation from the functions `drive` and `answer` of its file. The second argument, such as
-/// [`restored`](conformance_driver::control_plane::restored), runs `drive` and then repairs what it broke.
+/// Creates an observation from `drive` and `answer` of its file. The second argument wraps `drive`: for
+/// example, [`restored`](conformance_driver::control_plane::restored) repairs what `drive` broke.
 macro_rules! question {
     ($question:literal) => {
         $crate::observation::Observation::new($question, |test| Box::pin(drive(test)), answer)
@@ -27,7 +27,7 @@ macro_rules! question {
 }
 pub(crate) use question;
 
-/// Which runs ask a question that nobody names.
+/// The runs that ask a question without being given its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Always,
@@ -39,7 +39,7 @@ pub enum Asked {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Observation {
-    /// The case that produces the history. It has no checks and judges no clause.
+    /// Produces the history, and has no checks.
     pub case: Case,
     pub answers: &'static [&'static str],
     pub asked: Asked,

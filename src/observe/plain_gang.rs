@@ -11,7 +11,7 @@ pub(crate) struct PlainGang {
     pub minimum: usize,
     /// GPUs per pod.
     pub gpus: u32,
-    /// The number of the copy, if there are several such gangs.
+    /// The number of this gang, if there are several with one name.
     pub copy: Option<usize>,
 }
 
@@ -33,7 +33,6 @@ impl PlainGang {
         Self { copy: Some(number), ..self }
     }
 
-    /// Whether an object is a pod or the gang resource of the gang.
     pub(crate) fn owns(&self, object: &Value) -> bool {
         text(&object["metadata"]["labels"][names::GANG]) == self.name
     }

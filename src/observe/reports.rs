@@ -12,10 +12,10 @@ use crate::answer::{Answer, Answered, NoAnswer};
 use crate::plain_gang::PlainGang;
 use crate::seen;
 
-/// Characters of a quoted message.
+/// Maximum length of a quoted message, in characters.
 const QUOTED: usize = 160;
 
-/// The possible answers about PodScheduled conditions: none, its reason in lower case, or several reasons.
+/// Answers about PodScheduled conditions: none, the reason in lower case, or several reasons.
 pub(crate) const ON_PODS: &[&str] = &[
     "no-condition",
     "unschedulable",
@@ -43,7 +43,7 @@ pub(crate) fn on_pods(live: &Live, gang: &PlainGang) -> Answered {
         pods.iter().map(|pod| refused(*pod).map_or("", |condition| text(&condition["reason"]))).collect();
     let mut words = BTreeSet::new();
     for reason in reasons {
-        // NotEnoughTasks is the word not-enough-tasks.
+        // Reason NotEnoughTasks becomes the word not-enough-tasks.
         let is_word = |word: &&&str| word.replace('-', "") == reason.to_ascii_lowercase();
         let word = if reason.is_empty() { Some(&ON_PODS[0]) } else { ON_PODS.iter().find(is_word) };
         let unknown = || NoAnswer::Because(format!("reason {reason:?} of PodScheduled is not in the list"));
@@ -66,10 +66,9 @@ pub(crate) fn pod_messages(live: &Live, gang: &PlainGang) -> BTreeSet<String> {
         .collect()
 }
 
-/// An answer, and the state that shows it.
 pub(crate) type State = (&'static str, fn(&Live) -> bool);
 
-/// Which of two states was reached first; `neither` if none was. The driver waits for one of them.
+/// The answer is the first of the states that is true when observed, or `neither`. The driver waits for one.
 pub(crate) fn first_of(history: &History, states: [State; 2]) -> Answered {
     let live = seen::observed(history)?;
     let reached = states.iter().find(|(_, is_reached)| is_reached(&live));
@@ -80,7 +79,7 @@ pub(crate) fn first_of(history: &History, states: [State; 2]) -> Answered {
 
 pub(crate) const ON_REPLY: &[&str] = &["refused", "bound", "waits"];
 
-/// Whether the API server refused the driver's change, else whether the pods are bound after it.
+/// The answer is `refused` if the API server refused the change, otherwise whether the pods are bound.
 pub(crate) fn by_reply(history: &History, gang: &PlainGang, indices: Range<usize>) -> Answered {
     let answer = by_binding(history, gang, indices, ["bound", "waits"])?;
     match seen::refusal(history)? {
@@ -118,7 +117,7 @@ pub(crate) fn refuses(target: Target, resource: &Value) -> bool {
     conditions(resource).any(|condition| schedulers::of(target).is_refusal(condition))
 }
 
-/// What a gang resource claims of a scheduled gang: the types of its True conditions, and its phase.
+/// What a gang resource reports about a scheduled gang: the types of its True conditions, and its phase.
 pub(crate) fn claims(target: Target, resource: &Value) -> BTreeSet<String> {
     let expectations = schedulers::of(target);
     let positive = conditions(resource)

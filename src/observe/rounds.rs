@@ -1,6 +1,5 @@
-//! Combines the answers of several rounds into one cell. A scheduler that decides a race differently each
-//! time has no answer: its cell varies, with the distribution. If too many rounds have no answer, neither has
-//! the cell.
+//! Combines the answers of several rounds into one cell. If a scheduler decides a race differently each time,
+//! the cell varies and has the distribution. If too many rounds have no answer, the cell has none.
 
 use crate::answer::{Answered, NoAnswer};
 use crate::behaviour::{Cell, Evidence, Outcome};
@@ -42,7 +41,7 @@ pub fn cell(backend: &str, version: &str, rounds: Vec<(Answered, Option<Evidence
     let most = most.filter(|_| cell.outcome != Outcome::NoAnswer);
     let shown = most.map(|(word, _)| word).unwrap_or_default();
     if cell.outcome != Outcome::DoesNotApply {
-        // The first history is the one behind the shown answer.
+        // The history of the shown answer comes first.
         histories.sort_by_key(|(of, _)| *of != shown);
         cell.histories = histories.into_iter().map(|(_, history)| history).collect();
     }

@@ -44,7 +44,7 @@ pub(crate) fn pods<'a>(live: &'a Live, gang: &PlainGang) -> Vec<Pod<'a>> {
     live.pods().filter(|pod| gang.owns(pod.0)).collect()
 }
 
-/// The number of bound pods of a gang, without terminating ones.
+/// Terminating pods do not count.
 pub(crate) fn bound(live: &Live, gang: &PlainGang) -> usize {
     pods(live, gang).into_iter().filter(|pod| pod.node().is_some() && !pod.is_terminating()).count()
 }
@@ -69,7 +69,7 @@ pub(crate) fn fate(live: &Live, target: Target, gang: &PlainGang) -> String {
     format!("the gang resource {fate}")
 }
 
-/// Seconds from the driver's change until a state was reached; `None` if it was not before the answer.
+/// Seconds from the driver's change until the state; `None` if it was not reached before the answer.
 pub(crate) fn seconds_after_change(history: &History, is_reached: impl Fn(&Live) -> bool) -> Option<f64> {
     let (from, _) = history.marks(CHANGED).next()?;
     let begin = history.entries.get(from)?.at;

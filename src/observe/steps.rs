@@ -1,4 +1,4 @@
-//! What drivers do with gangs of plain pods. They act and wait; a timeout is no failure.
+//! What drivers do with gangs of plain pods. A timeout of a wait is not a failure.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) async fn submit(test: &TestContext, gang: &PlainGang, pods: usize) ->
     create_pods(test, gang, 0..pods).await
 }
 
-/// Submits a gang that has to wait, until the scheduler has made a full pass over it.
+/// Submits a gang that does not fit, and waits for a full pass of the scheduler.
 pub(crate) async fn submit_waiting(
     test: &mut TestContext,
     gang: &PlainGang,
@@ -54,8 +54,7 @@ pub(crate) async fn create_resource(
     test.create(kind, &resource).await
 }
 
-/// Creates the gang resource with a field that the question is about. If the API server drops the field, the
-/// question does not apply.
+/// The question is about `field`. If the API server drops it, the question does not apply.
 pub(crate) async fn create_resource_with(
     test: &TestContext,
     gang: &PlainGang,
@@ -68,7 +67,7 @@ pub(crate) async fn create_resource_with(
     Err(Stop::Refused { action: "create the gang resource".into(), reason })
 }
 
-/// The API server drops a field that it does not know, or whose feature gate is off.
+/// The API server drops unknown fields, and fields whose feature gate is off.
 fn lacks(stored: &Value, field: &str) -> Option<String> {
     let is_dropped = stored["spec"][field].is_null();
     is_dropped.then(|| {
@@ -199,7 +198,6 @@ pub(crate) async fn next_second(test: &TestContext) -> Result<(), Stop> {
     test.watch_for(Duration::from_secs(1)).await
 }
 
-/// Sets the mark after which durations are measured.
 pub(crate) fn changed(test: &TestContext) {
     test.mark(CHANGED, Value::Null);
 }
@@ -210,14 +208,14 @@ pub(crate) async fn until_bound(test: &TestContext, gang: &PlainGang, count: usi
     test.until(state, limits::SCHEDULING, |live| seen::bound(live, gang) >= count).await
 }
 
-/// Canaries prove that the scheduler has made a full pass, and the history has all objects that it wrote.
+/// Waits for a full pass of the scheduler, and until the history has all objects that it wrote.
 pub(crate) async fn full_pass(test: &mut TestContext) -> Result<(), Stop> {
     test.scheduler_passes().await?;
-    // The canaries are pods. The watches of other kinds may be behind.
+    // The canaries are pods, so the watches of other kinds may lag behind.
     test.caught_up().await
 }
 
-/// Waits until a state is reached, or the time of another try has passed without it. A [`full_pass`] follows.
+/// Waits for a state, at most for the time of another try. A [`full_pass`] follows.
 pub(crate) async fn settle(
     test: &mut TestContext,
     state: &str,
@@ -285,7 +283,7 @@ pub(crate) fn own_name(test: &TestContext, gang: &PlainGang) -> String {
     }
 }
 
-/// The name of the gang resource: unique in the cluster, because KAI identifies a PodGroup by its name alone.
+/// KAI identifies a PodGroup by its name alone, so the name is unique in the cluster.
 fn unique(name: &str, namespace: &str) -> String {
     // A namespace ends with the run's id and a number.
     let mut parts = namespace.rsplitn(3, '-');
@@ -293,7 +291,6 @@ fn unique(name: &str, namespace: &str) -> String {
     format!("{name}-{run}-{number}")
 }
 
-/// The gang resource, or the pod with only scheduler and membership fields.
 fn part(
     test: &TestContext,
     gang: &PlainGang,

@@ -46,7 +46,6 @@ pub(crate) fn bind(story: Story, gang: &PlainGang, indices: Range<usize>) -> Sto
     indices.fold(story, |story, index| story.modified(pod(gang, index, Some("n"))))
 }
 
-/// The gang resource of a gang on [`TARGET`].
 pub(crate) fn resource(gang: &PlainGang, status: Value) -> Value {
     gang_resource(gang.name, status)
 }

@@ -11,7 +11,6 @@ pub(crate) const OBSERVATION: Observation =
 
 const GANG: PlainGang = PlainGang::new("replaced", 2);
 const GATED: usize = 3;
-/// The index of the replacement without a gate.
 const FREE: usize = 4;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
@@ -28,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    // The figure needs the part of the driver after the gate is removed.
+    // The figure needs the state after the removal of the gate.
     history.reached(OBSERVED)?;
     let is_bound = seen::is_bound(&seen::before_change(history)?, &GANG, FREE);
     let both = seen::seconds_after_change(history, |live| {

@@ -6,7 +6,7 @@ use conformance_driver::control_plane::restored;
 
 use crate::prelude::*;
 
-/// In other questions KAI evicts no such gang, because it would be the gang of another question.
+/// Asked alone: KAI would also evict the gangs of other questions.
 pub(crate) const OBSERVATION: Observation = question!(
     "A bound gang stays below its minimum for longer than a minute. Are its other pods evicted?",
     restored

@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Its minimum is lowered to 1. Then both pods are
-//! deleted, and one is created.
+//! 2 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Its minimum is lowered to 1. One pod replaces both.
 
 use crate::prelude::*;
 

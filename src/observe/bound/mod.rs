@@ -1,4 +1,4 @@
-//! A bound gang that loses pods, its gang resource or its minimum.
+//! A bound gang that loses pods or its gang resource, or whose minimum changes.
 
 pub(crate) mod all_pods_lost;
 pub(crate) mod gang_resource_deleted;

@@ -32,7 +32,7 @@ async fn observe_place(test: &mut TestContext) -> Result<(), Stop> {
     steps::submit_waiting(test, &FILLER, 1).await?;
     test.delete("Pod", &steps::pod_name(test, &GANG, LOST)).await?;
     steps::create_pods(test, &GANG, REPLACEMENT..REPLACEMENT + 1).await?;
-    // Otherwise the pauses between two tries would decide. They are longer after more tries.
+    // Otherwise the pauses between two tries would decide, which grow with the number of tries.
     test.watch_for(limits::ANOTHER_TRY.length).await?;
     steps::full_pass(test).await?;
     steps::changed(test);

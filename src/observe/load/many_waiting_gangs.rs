@@ -39,7 +39,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     test.record_scheduler_usage(WAITED)?;
     steps::changed(test);
     steps::submit(test, &YOUNGER, 1).await?;
-    // The question is about a duration, so no canary has to prove the opposite.
+    // No canary is needed, because the question is about a duration.
     steps::try_until(test, "the younger gang bound", limits::SCHEDULING, is_bound).await?;
     test.mark(OBSERVED, Value::Null);
     Ok(())
@@ -54,7 +54,7 @@ fn is_bound(live: &Live) -> bool {
     seen::bound(live, &YOUNGER) == 1
 }
 
-/// What the scheduler had used at a mark: processor seconds, and megabytes in use.
+/// Processor seconds that the scheduler used until a mark, and megabytes in use at the mark.
 fn used(history: &History, mark: MarkName) -> Result<(f64, f64), NoAnswer> {
     let (_, mark) = history.reached(mark)?;
     let figure = |name: &str| {
@@ -68,7 +68,7 @@ fn used(history: &History, mark: MarkName) -> Result<(f64, f64), NoAnswer> {
 fn answer(history: &History) -> Answered {
     seen::observed(history)?;
     let after = seen::seconds_after_change(history, is_bound);
-    // On a slow machine, the driver waits for longer than the question asks.
+    // On a slow machine, the driver waits longer than the limit of the question.
     let is_soon = after.is_some_and(|seconds| seconds <= limits::SCHEDULING.length.as_secs_f64());
     let word = if is_soon { "bound" } else { "waits" };
     let (before, created, waited) = (used(history, UNUSED)?, used(history, CREATED)?, used(history, WAITED)?);

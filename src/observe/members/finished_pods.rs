@@ -1,5 +1,5 @@
-//! 3 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Both succeed. Then one pod is created: with the
-//! finished ones it reaches the minimum.
+//! 3 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Both succeed. Then one pod is created: together with
+//! the finished ones, it reaches the minimum.
 
 use conformance_driver::context::Awaited;
 use conformance_driver::limits;
@@ -20,7 +20,7 @@ const LATER: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     steps::submit_bound(test, &GANG, 2).await?;
-    // KWOK would set a pod that finishes earlier to Running.
+    // KWOK would overwrite the phase of a pod that is not Running yet.
     until_phase(test, "Running").await?;
     for index in 0..2 {
         test.set_pod_status(&steps::pod_name(test, &GANG, index), Containers::Succeeded).await?;

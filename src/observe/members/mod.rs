@@ -6,6 +6,6 @@ pub(crate) mod finished_pods;
 pub(crate) mod other_scheduler_name;
 pub(crate) mod terminating_pods;
 
-/// Schedulers that bind a new pod of a gang that was bound before, regardless of its other pods.
+/// Schedulers that bind any new pod of a gang that was bound once.
 const WITHOUT_MINIMUM: &[(Scheduler, &str)] =
     &[(Scheduler::KOORDINATOR, "after a gang was bound, it binds each new pod alone (bound/all-pods-lost)")];

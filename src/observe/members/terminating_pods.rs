@@ -1,5 +1,5 @@
 //! 3 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs: it fits. Both are deleted, and a finalizer keeps them
-//! Terminating on their nodes. Then one pod is created: with the Terminating ones it reaches the minimum.
+//! Terminating on their nodes. Then one pod is created: together with these, it reaches the minimum.
 
 use conformance_driver::context::Awaited;
 use conformance_driver::limits;

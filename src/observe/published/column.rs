@@ -6,7 +6,6 @@ use conformance_contract::target::AI_CONFORMANCE_TARGETS;
 
 use crate::behaviour::{Behaviour, Cell};
 
-/// Splits a document into one document per scheduler.
 pub fn by_scheduler(document: &Behaviour) -> Vec<Behaviour> {
     let backends: BTreeSet<&str> = document.cells().map(|(_, cell)| cell.backend.as_str()).collect();
     let only = |backend: &str| {
@@ -20,7 +19,6 @@ pub fn by_scheduler(document: &Behaviour) -> Vec<Behaviour> {
     backends.into_iter().map(only).collect()
 }
 
-/// The scheduler and its version: those of the first cell.
 pub(super) fn scheduler(column: &Behaviour) -> (&str, &str) {
     column.cells().next().map_or(("", ""), |(_, cell)| (cell.backend.as_str(), cell.version.as_str()))
 }
@@ -54,7 +52,7 @@ pub fn sort(columns: &mut [Behaviour]) {
     });
 }
 
-/// The numbers in a version, so that 1.9 precedes 1.10.
+/// So that 1.9 precedes 1.10.
 fn numbers(version: &str) -> Vec<u64> {
     version.split(|letter: char| !letter.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }

@@ -1,5 +1,5 @@
 //! An excerpt of a history: the marks, and the versions of the gang with the fields that answers read. Each
-//! step is taken only if the answer to the question remains the same.
+//! reduction is kept only if the answer remains the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::answer::{Answered, NoAnswer};
 use crate::observation::Observation;
 
-/// The most bytes of an excerpt.
+/// Maximum size of an excerpt, in bytes.
 pub const LIMIT: usize = 4096;
 
-/// The fields that stay, wherever they are. Of a label or a condition, the type decides.
+/// The fields that stay at any path. Labels and conditions are selected by key and type.
 const FIELDS: &[&str] = &[
     "kind",
     "metadata",
@@ -50,13 +50,13 @@ const FIELDS: &[&str] = &[
 /// The labels that stay; those of nodes all stay.
 const LABELS: [&str; 2] = [names::GANG, names::CANARY];
 const CONDITIONS_OF_PODS: [&str; 2] = ["PodScheduled", "DisruptionTarget"];
-/// The length of messages, in characters. It is longer than any quotation in an answer.
+/// Maximum length of messages, in characters: longer than any quotation in an answer.
 const MESSAGE: usize = 200;
 
 /// Whether a shorter history still proves the answer.
 type Proves<'a> = &'a dyn Fn(&History) -> bool;
 
-/// The excerpt of a history that has the same answer. It also has the same figures and notes, if they fit.
+/// The excerpt has the same answer as the history, and the same figures and notes if they fit.
 pub fn excerpt(observation: &Observation, history: &History) -> Result<History, NoAnswer> {
     let wanted = observation.answer(history);
     let is_same = |found: &History| observation.answer(found) == wanted;
@@ -86,7 +86,6 @@ fn shorter_if(proves: Proves<'_>, history: History, shorter: History) -> History
     if proves(&shorter) { shorter } else { history }
 }
 
-/// Bytes of the history's file.
 fn size(history: &History) -> usize {
     let mut bytes = Vec::new();
     match history.write(&mut bytes) {
@@ -130,7 +129,6 @@ fn without(history: &History, dropped: &BTreeSet<usize>) -> History {
     History { header: history.header.clone(), entries: kept.collect() }
 }
 
-/// An object with only the fields that answers read.
 fn reduced(object: &Value) -> Value {
     let (is_node, is_pod) = (object["kind"] == "Node", object["kind"] == "Pod");
     let mut short = filtered(object);
@@ -157,7 +155,6 @@ fn filtered(value: &Value) -> Value {
     }
 }
 
-/// An object whose messages are cut.
 fn shortened(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), shortened(value))).collect(),
@@ -167,7 +164,7 @@ fn shortened(value: &Value) -> Value {
     }
 }
 
-/// Only the first line of the reason for a stop is read. The others describe the whole situation.
+/// Answers read only the first line of the reason for a stop.
 fn with_short_reasons(mut history: History) -> History {
     for entry in &mut history.entries {
         if let What::Mark(mark) = &mut entry.what
@@ -180,7 +177,7 @@ fn with_short_reasons(mut history: History) -> History {
     history
 }
 
-/// Drops the objects outside the gang, kind by kind, and versions that repeat the one before.
+/// Drops objects outside the gang, kind by kind, and repeated versions.
 fn shrink(history: History, proves: Proves<'_>) -> History {
     let kinds: BTreeSet<String> =
         versions(&history).map(|(_, recorded)| text(&recorded.object["kind"]).to_owned()).collect();
@@ -229,7 +226,7 @@ fn droppable(history: &History, with_bindings: bool) -> Vec<usize> {
     found
 }
 
-/// Drops versions in ever smaller blocks, until the history is small enough.
+/// Drops smaller and smaller blocks of versions, until the history is small enough.
 fn thin(history: History, proves: Proves<'_>, with_bindings: bool) -> History {
     let mut bytes = size(&history);
     let mut found = history;

@@ -1,6 +1,6 @@
 //! The committed answers: `column` has those of a scheduler and version, `excerpt` the part of a history that
-//! proves an answer, `versions` what changed between columns, and `page` the table of all columns. Tests in
-//! `quotations` compare the pages of schedulers with the published answers.
+//! proves an answer, `versions` what changed between columns, and `page` the table. Tests in `quotations`
+//! compare the pages of schedulers with the answers.
 
 mod column;
 mod excerpt;

@@ -30,7 +30,7 @@ pub fn page(columns: &[Behaviour]) -> String {
     text
 }
 
-/// The questions of all columns with their ids, sorted by id. A later column has the current wording.
+/// The questions of all columns by id. The last column has the current wording.
 fn questions(columns: &[Behaviour]) -> Vec<(&str, &str)> {
     let all = columns.iter().flat_map(|column| &column.questions);
     let by_id: BTreeMap<&str, &str> =

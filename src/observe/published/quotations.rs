@@ -1,11 +1,9 @@
-//! The pages of schedulers in `docs/backends` quote answers by the ids of observations. Tests compare them with
-//! the published answers.
+//! Tests that the pages of schedulers in `docs/backends` quote the published answers, by ids of observations.
 
 use super::column::{cell, scheduler};
 use crate::behaviour::{Behaviour, Outcome};
 use crate::decisions::is_of_minor;
 
-/// The pages, by backend.
 const PAGES: [(&str, &str); 4] = [
     ("default-scheduler", include_str!("../../../docs/backends/kube-scheduler.md")),
     ("volcano", include_str!("../../../docs/backends/volcano.md")),

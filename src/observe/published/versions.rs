@@ -1,4 +1,4 @@
-//! What changed from one version of a scheduler to the next, or from one version of Kubernetes to the next.
+//! What changed between two versions of a scheduler, or of Kubernetes.
 
 use std::fmt;
 
@@ -6,7 +6,6 @@ use super::column::{scheduler, title};
 use crate::behaviour::Behaviour;
 use crate::comparison::{Difference, differences};
 
-/// The step from a column to the next one of the same scheduler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionChange {
     pub from: String,
@@ -14,7 +13,7 @@ pub struct VersionChange {
     pub difference: Difference,
 }
 
-/// The steps between neighbouring columns, which are [sorted](super::sort).
+/// `columns` must be [sorted](super::sort).
 pub fn version_changes(columns: &[Behaviour]) -> Vec<VersionChange> {
     let adjacent = columns.iter().zip(columns.iter().skip(1));
     let of_one_scheduler = adjacent.filter(|(old, new)| scheduler(old).0 == scheduler(new).0);

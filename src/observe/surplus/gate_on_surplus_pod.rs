@@ -13,7 +13,7 @@ const GATED: usize = 2;
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     steps::create_resource(test, &GANG, |_| {}).await?;
-    // The others come later. Otherwise they may be bound before the gate exists.
+    // The other pods come later: otherwise they may be bound before the gate exists.
     steps::create_pod(test, &GANG, GATED, steps::gated).await?;
     steps::create_pods(test, &GANG, 0..GATED).await?;
     steps::settle(test, "two pods bound", |live| seen::bound(live, &GANG) == 2).await?;
@@ -23,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn answer(history: &History) -> Answered {
-    // The figure needs the part of the driver after the gate is removed.
+    // The figure needs the state after the removal of the gate.
     history.reached(OBSERVED)?;
     let word = match seen::bound(&seen::before_change(history)?, &GANG) {
         0 => "held",

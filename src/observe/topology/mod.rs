@@ -1,4 +1,4 @@
-//! A gang that requires one domain of a topology level. Nodes lack the label of the level.
+//! A gang that requires one domain of a topology level, while nodes lack its label.
 
 use conformance_contract::names;
 use conformance_contract::scheduler::Scheduler;

@@ -11,7 +11,7 @@ pub(crate) const OBSERVATION: Observation =
         .asked(Asked::Slow)
         .nodes(&[nodes(2).gpus(8), nodes(1).gpus(8).joining(1)]);
 
-/// The pauses between two tries have their full length.
+/// After this time, the pauses between two tries have their full length.
 const MINUTE: Duration = Duration::from_secs(60);
 /// Less than the longest pauses, which are 10 s.
 const SOON: f64 = 5.0;
@@ -27,7 +27,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 fn answer(history: &History) -> Answered {
     seen::observed(history)?;
     let after = seen::seconds_after_change(history, |live| seen::bound(live, &GANG) == GANG.minimum);
-    // As all limits, in proportion to how slow the machine was.
+    // Extended on a slow machine, as all limits.
     let soon = SOON * history.header.slowness.unwrap_or(1.0).max(1.0);
     let word = match after {
         Some(seconds) if seconds <= soon => "within-5-s",

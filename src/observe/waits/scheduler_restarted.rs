@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. The scheduler is killed and started again.
-//! Then a third node joins.
+//! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. The scheduler restarts. Then a node joins.
 
 use conformance_driver::control_plane::restored;
 
@@ -18,7 +17,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     steps::submit_waiting(test, &GANG, GANG.minimum).await?;
     test.kill_scheduler().await?;
     test.start_scheduler().await?;
-    // The started scheduler may list these canaries together with the gang, so it needs later ones too.
+    // The new scheduler may list these canaries together with the gang, so later ones are needed too.
     test.canaries().await?;
     steps::full_pass(test).await?;
     steps::changed(test);

@@ -6,8 +6,7 @@ use crate::causes::GANG;
 use crate::prelude::*;
 use crate::seen::{CHANGED, OBSERVED};
 
-/// Alone: nodes that join or leave for other questions change messages of the scheduler, such as `0/3 nodes
-/// are available`.
+/// Asked alone, because nodes of other questions change messages such as `0/3 nodes are available`.
 pub(crate) const OBSERVATION: Observation =
     question!("Are the pods or the gang resource of a waiting gang written again and again?")
         .answers(&["not-written", "pods-written", "gang-resource-written", "both-written"])
@@ -19,15 +18,15 @@ const WATCHED: Duration = Duration::from_secs(20);
 
 async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     steps::submit(test, &GANG, GANG.minimum).await?;
-    // The first reports are no repetition.
+    // The first reports do not count as repetition.
     let is_reported = |live: &Live| !reports::pod_messages(live, &GANG).is_empty();
     steps::settle(test, "a report on the pods", is_reported).await?;
     steps::changed(test);
     test.watch_for(WATCHED).await?;
-    // The history must have everything that was written until now.
+    // The history must contain everything written so far.
     test.caught_up().await?;
     test.mark(OBSERVED, serde_json::Value::Null);
-    // A scheduler that hangs writes nothing either. Canaries before the mark would cause writes.
+    // The pass shows that the scheduler does not hang. Canaries before the mark would cause writes.
     steps::full_pass(test).await
 }
 
