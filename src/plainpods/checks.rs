@@ -38,8 +38,8 @@ pub(crate) fn runs(live: &Live, gang: &PlainGang) -> Ruling {
     }))
 }
 
-/// No pod of a gang was bound before the entry `until`, or before the end if `None`. Returns `NotReached` if
-/// not all pods existed by then, because then the check proves nothing.
+/// No pod of a gang was bound before `until` (`None`: the end). Returns `NotReached` if not all pods existed
+/// by then, because then the check proves nothing.
 pub(crate) fn never(history: &History, gang: &PlainGang, until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let is_of_gang = |version: &Version<'_>| version.index < until && gang.has(version.pod());
@@ -89,7 +89,7 @@ fn running_and_others(
     Ok(gangs.into_iter().partition(|gang| runs(&live, gang).is_ok()))
 }
 
-/// Exactly one of these gangs runs until something is deleted (AIC-03). No pod of the others was bound until
+/// Exactly one of these gangs runs until the first deletion (AIC-03). No pod of the others was bound until
 /// then, although the scheduler had made a full pass.
 pub(crate) fn one_of(history: &History, names: &[&str]) -> Ruling {
     let room_available = place(history, SharedMark::Deleted);

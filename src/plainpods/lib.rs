@@ -1,4 +1,4 @@
-//! The suite `ai-conformance`: gangs of plain pods without an operator, as the AI conformance programme
+//! The suite `ai-conformance`: gangs of plain pods without an operator, as the AI conformance program
 //! requires them. The harness creates each gang with the scheduler's own gang resource.
 
 mod aic;

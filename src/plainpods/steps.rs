@@ -10,7 +10,7 @@ use crate::plain_gang::PlainGang;
 pub(crate) trait PlainGangSteps {
     async fn submit_plain_gang(&mut self, name: &str) -> Result<PlainGang, Stop>;
 
-    /// Adds the nodes of this step, so that a pending gang fits. The history's mark precedes the change.
+    /// Adds the nodes of this step. The history's mark precedes the change.
     async fn add_capacity(&mut self, step: u32) -> Result<(), Stop>;
 
     /// Waits until all pods of a gang are Ready. A timeout violates `clause`.

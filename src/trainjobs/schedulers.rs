@@ -8,11 +8,11 @@ use conformance_expect::schedulers::{self, volcano};
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-/// An annotation of the runtime in a manifest, with the node label key of a topology level. A TrainJob must
-/// be bound in one domain of this level. The harness translates the annotation for each scheduler.
+/// Annotation of the runtime in a manifest: the node label key of a topology level, in one domain of which a
+/// TrainJob must be bound. The harness translates the annotation for each scheduler.
 const REQUIRED_LEVEL: &str = "conformance.grove.io/required-level";
 
-/// Assigns a runtime to the target's scheduler, with a gang policy if the trainer has one for it. A policy in
+/// Assigns a runtime to the target's scheduler, with the trainer's gang policy for it, if any. A policy in
 /// the manifest takes precedence; `null` there means no policy.
 pub(crate) fn claim(runtime: &mut Value, target: Target) {
     let level = runtime["metadata"]["annotations"][REQUIRED_LEVEL].as_str().map(str::to_owned);
@@ -56,7 +56,7 @@ pub(crate) fn joined<'a>(target: Target, pod: Pod<'a>) -> Option<&'a str> {
     schedulers::of(target).named_by(pod)
 }
 
-/// Whether the scheduler considers a pod. KAI does so only after its podgrouper has added the pod to a gang.
+/// KAI considers a pod only after its podgrouper has added the pod to a gang.
 pub(crate) fn considers(target: Target, pod: Pod<'_>) -> bool {
     target.scheduler() != Scheduler::KAI || schedulers::of(target).named_by(pod).is_some()
 }

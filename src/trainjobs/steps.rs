@@ -10,7 +10,7 @@ use crate::train_job::{JOB_SET, TrainJob};
 pub(crate) trait TrainJobSteps {
     fn runtime(&self, name: &str) -> Result<Value, Stop>;
 
-    /// Creates a TrainJob of the manifest. Its runtime is created first unless it exists.
+    /// Creates a TrainJob of the manifest, and its runtime unless that exists.
     async fn submit_train_job(&mut self, name: &str) -> Result<TrainJob, Stop>;
 
     async fn until_pods_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
@@ -21,8 +21,8 @@ pub(crate) trait TrainJobSteps {
 
     async fn until_bound_of(&self, clause: &'static str, train_job: &str, count: usize) -> Result<(), Stop>;
 
-    /// Waits until `count` pods of a TrainJob are bound. The scheduler has already tried them, so the time
-    /// limit is that of one retry ([`TestContext::limit_of_next_try`]).
+    /// Waits until `count` pods of a TrainJob are bound. The scheduler has tried them before, so the limit is
+    /// that of one retry ([`TestContext::limit_of_next_try`]).
     async fn until_tried_again(
         &self,
         clause: &'static str,
@@ -106,8 +106,8 @@ impl TrainJobSteps for TestContext {
     }
 }
 
-/// Waits until the trainer's webhook knows the runtime of a TrainJob. The webhook reads from a watch that may
-/// lag, and refuses TrainJobs of an unknown runtime. The caller's create request returns any other refusal.
+/// The trainer's webhook reads runtimes from a watch that may lag, and refuses TrainJobs of an unknown
+/// runtime. The caller's create request returns any other refusal.
 async fn until_runtime_known(test: &TestContext, train_job: &Value, runtime: &str) -> Result<(), Stop> {
     let known = Awaited::of_harness(format!("runtime {runtime} known to the trainer"));
     test.poll_until(known, limits::REACTION, || async {

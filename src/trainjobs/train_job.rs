@@ -1,9 +1,9 @@
-//! The pods that a TrainJob should have, calculated from the submitted TrainJob and runtime.
+//! The pods that a TrainJob should have, derived from the submitted TrainJob and runtime.
 
 use conformance_history::{counted_pods, list, text};
 use serde_json::Value;
 
-/// Label by which a runtime marks the replicated Job to which the trainer's `numNodes` applies.
+/// Label of a runtime's replicated Job to which the trainer's `numNodes` applies.
 const STEP: &str = "trainer.kubeflow.org/trainjob-ancestor-step";
 
 /// The pod label with the name of the JobSet, which is the TrainJob's name.
@@ -57,7 +57,7 @@ impl TrainJob {
         self.jobs.iter().any(|job| job.waits)
     }
 
-    /// The units that are bound whole: the TrainJob if `is_atomic`, otherwise each replicated Job.
+    /// The whole TrainJob if `is_atomic`, otherwise each replicated Job.
     pub(crate) fn units(&self, is_atomic: bool) -> Vec<TrainUnit> {
         let unit = |jobs: &[ReplicatedJob]| TrainUnit {
             train_job: self.name.clone(),

@@ -1,5 +1,3 @@
-//! Checks of bindings: which pods of a TrainJob are bound, where, and what is reported about unbound pods.
-
 use std::collections::BTreeSet;
 
 use conformance_check::binding::{
@@ -35,7 +33,7 @@ pub(crate) fn whole(live: &Live, units: &[TrainUnit]) -> Ruling {
     }))
 }
 
-/// No pod of the units was bound before the entry `until` (`None`: the end). Every unit must have had pods.
+/// No pod of the units was bound before `until` (`None`: the end). Every unit must have had pods.
 pub(crate) fn never(history: &History, units: &[TrainUnit], until: Option<usize>) -> Ruling {
     let until = until.unwrap_or(history.entries.len());
     let mut violations = Vec::new();
@@ -111,7 +109,7 @@ pub(crate) fn first_stage_is_whole(history: &History, live: &Live, name: &str) -
 pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     let names = history.header.submitted.keys().filter(|name| !name.starts_with("runtime "));
     let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
-    // A TrainJob with stages may be partly bound while its later stages do not exist yet; TRN-13 covers that.
+    // TRN-13 covers TrainJobs with stages, of which the later ones may not exist yet.
     let units = names
         .filter_map(|name| train_job(history, name).ok())
         .flat_map(|train_job| train_job.units(is_atomic && !train_job.has_stages()));
@@ -139,7 +137,7 @@ pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Every pod of a TrainJob that was ever bound was bound in one domain of a level (TRN-05).
+/// All pods that were ever bound were bound in one domain of a level (TRN-05).
 pub(crate) fn in_one_domain(history: &History, name: &str, key: &str) -> Ruling {
     placement::in_one_domain(history, key, name, |pod| pod.label(JOB_SET) == Some(name))
 }

@@ -15,8 +15,8 @@ pub(crate) const WRONG_NUMBER_OF_PODGROUPS: Code = Code::new("wrong-number-of-po
 pub(crate) const WRONG_PODGROUP: Code = Code::new("wrong-podgroup");
 pub(crate) const NO_MEMBER: Code = Code::new("no-member");
 
-/// The TrainJob has the gang resources that its target creates: one tree from KAI's podgrouper, one gang per
-/// Job from the Job controller, or one PodGroup from the trainer.
+/// Each target has its own kind of gang: one tree from KAI's podgrouper, one gang per Job from the Job
+/// controller, or one PodGroup from the trainer.
 pub(crate) fn is_its_gang(history: &History, name: &str) -> Ruling {
     let target = history.header.target;
     if target.declares(Feature::QueueLabel) {
@@ -28,8 +28,8 @@ pub(crate) fn is_its_gang(history: &History, name: &str) -> Ruling {
     }
 }
 
-/// KAI's podgrouper created exactly one PodGroup for a TrainJob, with a subgroup for each replicated Job.
-/// Each pod names this PodGroup when it is bound (TRN-02).
+/// KAI's podgrouper created exactly one PodGroup, with a subgroup for each replicated Job. Each pod names
+/// this PodGroup when it is bound (TRN-02).
 pub(crate) fn is_one_tree(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     if end.get("JobSet", name).is_none() {
@@ -110,8 +110,8 @@ pub(crate) fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// The Job controller created a Workload and a PodGroup for each Job with several pods, and the pods joined
-/// at creation (TRN-15).
+/// The Job controller created a Workload and a PodGroup per Job with several pods, which joined at once
+/// (TRN-15).
 pub(crate) fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let mut violations = Vec::new();

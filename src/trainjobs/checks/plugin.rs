@@ -17,7 +17,7 @@ const LABEL_LOST: Code = Code::new("label-lost");
 const GANG_CREATED_BY_TRAINER: Code = Code::new("gang-created-by-trainer");
 const FORBIDDEN: Code = Code::new("forbidden");
 
-/// The pods of a TrainJob as they were created. Returns `NotReached` if some of its pods were never created.
+/// Returns `NotReached` if some pods of the TrainJob were never created.
 fn created_pods<'a>(history: &'a History, name: &str) -> Result<Vec<Version<'a>>, Broken> {
     let wanted = train_job(history, name)?.pods();
     let pods: Vec<_> = history
@@ -41,8 +41,7 @@ pub(crate) fn queue_is(history: &History, name: &str, queue: Option<&str>) -> Ru
     }))
 }
 
-/// Every pod of a TrainJob was created with the scheduler and the labels of its runtime, and the trainer
-/// created no gang resource (TRN-17).
+/// Pods got the scheduler and labels of their runtime, and the trainer created no gang resource (TRN-17).
 pub(crate) fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     let runtime = runtime(history, name)?;
     let mut violations = Vec::new();
@@ -80,8 +79,8 @@ pub(crate) fn nothing_but_the_queue(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// The PodGroup of a TrainJob was in this queue from its creation. KAI's podgrouper (TRN-06, TRN-21) or the
-/// trainer (TRN-26) created it. The check passes without a PodGroup; another check covers its existence.
+/// The PodGroup of a TrainJob was in this queue from its creation, by KAI's podgrouper (TRN-06, TRN-21) or
+/// the trainer (TRN-26). Passes without a PodGroup, whose existence another check covers.
 pub(crate) fn pod_group_is_in(history: &History, name: &str, queue: &str) -> Ruling {
     let pod_groups = history.versions().filter(|version| {
         let owners = ["JobSet", "TrainJob"];

@@ -11,12 +11,11 @@ use crate::train_job::JOB_SET;
 
 const REPLACEMENT_UNBOUND: Code = Code::new("replacement-unbound");
 const OTHER_POD_MOVED: Code = Code::new("bystander-moved");
-/// A bound pod was evicted although its TrainJob was not deleted.
 pub const EVICTED: Code = Code::new("evicted");
 const POD_WHILE_SUSPENDED: Code = Code::new("pod-while-suspended");
 const POD_DELETED: Code = Code::new("pod-deleted");
 
-/// After a pod was lost, the TrainJob is whole again, and every other pod kept uid and node (TRN-11).
+/// After the loss of a pod, the TrainJob is whole again, and every other pod kept uid and node (TRN-11).
 pub(crate) fn is_replaced(history: &History, name: &str) -> Ruling {
     let (lost, mark) = history.reached(SharedMark::PodLost)?;
     let (before, end) = (history.before(lost), history.end());

@@ -1,4 +1,4 @@
-//! A running TrainJob is deleted, and a second one of its name runs, which is deleted with its runtime.
+//! A running TrainJob is deleted. A second one of its name runs, and is deleted with its runtime.
 
 use crate::prelude::*;
 

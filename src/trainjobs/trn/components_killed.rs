@@ -1,7 +1,7 @@
-//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. While the TrainJob waits, the case kills
-//! and restarts each component that creates or schedules it. Then 4 nodes join. A second TrainJob has two
-//! Jobs: JobSet creates one of them, and a proxy holds the request for the other, so half of the TrainJob
-//! exists. The case kills each component once more, JobSet last.
+//! 2 nodes x 8 GPUs; a TrainJob of 3 pods x 8 GPUs: one pod short. While it waits, the case kills and
+//! restarts each component that creates or schedules it. Then 4 nodes join. A second TrainJob has two Jobs.
+//! JobSet creates one of them, and a proxy holds the request for the other, so half of the TrainJob exists.
+//! The case kills each component once more, JobSet last.
 
 use conformance_install::part::Part;
 use conformance_proxy::{Action, Match, Rule, Verb, When};

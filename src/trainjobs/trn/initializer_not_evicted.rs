@@ -1,8 +1,8 @@
-//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 pods. The trainer's pods are
-//! created once the initializer has succeeded. An annotation of the TrainJob lets KAI bind one of the two
-//! Jobs alone. KAI is configured to evict a gang that has not been whole for 5 s. While the initializer runs,
-//! the harness raises the minimum of two canaries' PodGroups above their pod counts, one after the other. KAI
-//! evicts these canaries, which shows that it evicts such gangs.
+//! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 pods, which are created once
+//! the initializer has succeeded. An annotation of the TrainJob lets KAI bind one of the two Jobs alone. KAI
+//! is configured to evict a gang that has not been whole for 5 s. While the initializer runs, the harness
+//! raises the minimum of two canaries' PodGroups above their pod counts, one after the other. KAI evicts
+//! these canaries, which shows that it evicts such gangs.
 
 use std::time::Duration;
 
@@ -39,8 +39,8 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         let canaries = live.of("Pod").filter(|pod| is_of_canary(pod));
         canaries.map(|pod| text(&pod["metadata"]["name"]).to_owned()).collect()
     });
-    // KAI counts time in whole seconds, so the first canary may be evicted together with the initializer, in
-    // any order. By the time KAI evicts the second canary, the initializer's 5 s have long passed.
+    // KAI counts whole seconds, so it may evict the first canary and the initializer together, in any order.
+    // When it evicts the second canary, the initializer's 5 s have long passed.
     for canary in canaries {
         test.patch(POD_GROUP, &canary, json!({"spec": {"minMember": 2}})).await?;
         test.until(Awaited::of_harness(format!("{canary} evicted")), limits::SCHEDULING, |live| {

@@ -22,7 +22,7 @@ pub(crate) mod suspended;
 pub(crate) mod volcano_queue;
 
 /// While a TrainJob lacks nodes (TRN-03) or a queue (TRN-27), none of its pods is bound before the barrier,
-/// and the reason is reported (TRN-19). At the end, the TrainJob lacks nothing and is bound whole (TRN-18).
+/// and the reason is reported (TRN-19). At the end, it is bound whole (TRN-18).
 fn waits_until_it_fits(history: &History, train_job: &str, waits: &'static str) -> Vec<Finding> {
     vec![
         finding(waits, || {

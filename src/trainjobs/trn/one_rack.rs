@@ -30,7 +30,7 @@ fn check(history: &History) -> Vec<Finding> {
         checks::in_one_domain(history, TOGETHER, RACK)?;
         history.reached(SharedMark::SchedulerPassed)?;
         checks::never(history, &checks::units(history, APART)?, None)?;
-        // Otherwise the two nodes may be unusable for another reason than their racks.
+        // Otherwise the two nodes may be unusable, regardless of their racks.
         precondition(TRN_18, bound(ANYWHERE))
     });
     let fitting = finding(TRN_18, || {

@@ -56,7 +56,7 @@ fn check(history: &History) -> Vec<Finding> {
 
 fn queues_apply(history: &History) -> Ruling {
     all(QUEUES.into_iter().map(|(name, label, applied)| {
-        // The queue of the first TrainJob is its own. The label of its pods is TRN-01.
+        // TRN-01 covers the label of the first TrainJob, which has its own queue.
         if name != OWN {
             checks::queue_is(history, name, label)?;
         }

@@ -1,4 +1,4 @@
-//! Variations of a training runtime with a KAI queue. Each must be refused, admitted with a warning, or
+//! Variations of a training runtime with a KAI queue, each to be refused, admitted with a warning, or
 //! admitted. Also two TrainJobs, one of them with a runtime that does not exist.
 
 use crate::prelude::*;

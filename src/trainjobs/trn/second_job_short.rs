@@ -1,5 +1,4 @@
-//! 2 nodes x 8 GPUs; a TrainJob whose first replicated Job has 1 pod x 8 GPUs, and whose second has 2 such
-//! pods: only the first Job fits.
+//! 2 nodes x 8 GPUs; a TrainJob of two replicated Jobs, 1 pod and 2 pods x 8 GPUs: only the first Job fits.
 
 use crate::prelude::*;
 
