@@ -1,5 +1,5 @@
-//! Architecture rules that Cargo does not enforce: which crates depend on which, directly and through others,
-//! and that the folders inside a crate form no cycle.
+//! Architecture rules that Cargo does not enforce: the allowed dependencies between crates, direct and
+//! indirect, and no cycle between the folders of a crate.
 
 #![allow(clippy::unwrap_used)]
 
@@ -82,8 +82,8 @@ fn the_suite_and_the_reference_implementation_are_independent() {
     }
 }
 
-/// Checks are functions of a history, and so is the page. They must not reach a crate that can access a
-/// cluster, the clock of a runtime or the network.
+/// Checks and the page are functions of a history. They must not reach a crate that can access a cluster, the
+/// clock of a runtime or the network.
 #[rstest::rstest]
 #[case("conformance-contract")]
 #[case("conformance-history")]
@@ -102,9 +102,8 @@ fn checks_and_pages_reach_no_cluster(#[case] package: &str) {
     }
 }
 
-/// A wait and a check about the same state use the same fact. The driver and the checks do not depend on each
-/// other. The crate of programs knows nothing about clusters. Suites use the driver and the checks, and
-/// observations judge nothing.
+/// A wait and a check about the same state use the same fact, so driver and checks do not depend on each
+/// other. The crate of programs knows no clusters. Suites use driver and checks. Observations use no checks.
 #[rstest::rstest]
 #[case("programs", &["contract"])]
 #[case("install", &["contract", "programs", "proxy"])]
@@ -147,8 +146,8 @@ fn the_crates_about_pod_clique_sets_name_no_train_job() {
     }
 }
 
-/// If tests enable more features of a package, `cargo test` after `cargo run` compiles the package and its
-/// dependents again. Macros and build scripts have separate features.
+/// If tests enabled more features of a package, `cargo test` after `cargo run` would compile the package and
+/// its dependents again. Macros and build scripts have separate features.
 #[test]
 fn tests_enable_no_further_features_of_the_programs_dependencies() {
     let (of_programs, of_tests) = (features("normal,build"), features("normal,build,dev"));
@@ -166,7 +165,7 @@ fn programs_do_not_depend_on_test_crates() {
     }
 }
 
-/// The crate that describes a cluster is data and needs no client.
+/// The description of a cluster is data and needs no client.
 #[rstest::rstest]
 #[case("conformance-programs", false)]
 #[case("conformance-install", false)]
@@ -324,7 +323,7 @@ fn folders_inside_a_crate_form_no_cycle() {
     assert!(edges > 0, "no folder uses another: nothing was read");
 }
 
-/// The examples in doc comments that a doctest would compile.
+/// The examples that a doctest would compile.
 fn examples(code: &str) -> Vec<&str> {
     let marks = code.lines().map(str::trim_start).filter_map(|line| {
         let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
@@ -343,7 +342,7 @@ fn an_example_is_found() {
     );
 }
 
-/// rustdoc takes longer to search for examples than all unit tests take, so doctests are off. Examples that
+/// Doctests are off, because rustdoc searches for examples for longer than all unit tests take. Examples that
 /// are never compiled are not allowed.
 #[test]
 fn documentation_has_no_examples_that_are_not_compiled() {

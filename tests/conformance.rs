@@ -1,13 +1,13 @@
-//! The conformance cases under `cargo test`: one test per case and target, on clusters that are started once.
-//! Generated workloads of a few seeds are tests as well (`cargo test --test conformance generated`).
+//! The conformance cases under `cargo test`: one test per case and target, on shared clusters. A few seeds of
+//! generated workloads are tests as well (`cargo test --test conformance generated`).
 //!
 //! `GROVE_CONFORMANCE_KAI_DIR` names a folder with KAI's programs. Without it, KAI's scheduling clauses are
-//! not tested. Every case runs in one of kube-scheduler's gang scopes. On the other targets, cases that are the
-//! same on every backend are ignored. `GROVE_CONFORMANCE_PASSED` names the report of an earlier run. Tests of
-//! cases that have passed there are ignored too. `--include-ignored`, or a filter, runs all of them.
+//! not tested. Every case runs in one of kube-scheduler's gang scopes. On the other targets, cases that are
+//! the same on every backend are ignored. `GROVE_CONFORMANCE_PASSED` names the report of an earlier run, and
+//! cases that passed there are ignored too. `--include-ignored`, or a filter, runs all of them.
 //!
-//! `cargo test --test conformance -- aon` filters by name, as with any test. Without Go (and without built
-//! components) every test fails with the reason; nothing is skipped silently.
+//! `cargo test --test conformance -- aon` filters by name. Without Go (and without built components), every
+//! test fails with the reason; nothing is skipped silently.
 
 mod harness;
 #[path = "harness/kai.rs"]
@@ -35,13 +35,13 @@ use harness::{CaseTest, Shared};
 use libtest_mimic::Arguments;
 use tokio::runtime::Runtime;
 
-/// A machine may lack KAI's programs. Then the tests cover only what the API server shows of KAI's backend.
+/// Without KAI's programs, the tests cover only what the API server shows of KAI's backend.
 fn spec() -> Result<ClusterSpec, ClusterError> {
     kai::with(ClusterSpec::with(schedulers::of_pod_clique_sets()))
 }
 
 /// Whether one of the case's clauses applies, and the target's scheduler exists in clusters of `spec`. The
-/// report lists the other cases with the reason. Without a valid `spec`, every case fails with the reason.
+/// report lists other cases with the reason. Without a valid `spec`, every case fails with the reason.
 fn is_tested(case: &Case, target: Target, spec: Option<&ClusterSpec>) -> bool {
     let scheduler = schedulers::installation(target.scheduler());
     let is_observable = spec.is_none_or(|spec| scheduler.missing(spec).is_none()) || {

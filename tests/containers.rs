@@ -1,6 +1,6 @@
 //! The images of kind clusters as containers, without a cluster. They start, answer probes, stop on SIGTERM
-//! within 5 s, and run as an unprivileged user with a read-only root. Without a Docker engine the tests are
-//! *ignored*, and the reason is printed.
+//! within 5 s, and run as an unprivileged user with a read-only root. Without a Docker engine, the tests are
+//! ignored, and the reason is printed.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};

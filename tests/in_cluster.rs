@@ -2,7 +2,7 @@
 //! two concurrent runs, a user who may not create Jobs, and Jobs created with kubectl.
 //!
 //! The tests take minutes and need their own kind cluster, so `cargo test` ignores them and `ci/in-cluster`
-//! runs them. On a machine that cannot run a kind cluster there are no tests, and the reason is printed.
+//! runs them. A machine that cannot run a kind cluster has no tests, and the reason is printed.
 
 // Only the part that prints progress is used here.
 #[allow(dead_code)]
@@ -37,7 +37,7 @@ const LENT: [(&str, &[usize]); 2] = [("lent=first", &[1, 2, 3, 4]), ("lent=secon
 /// Cases that need only one node, and no GPUs.
 const CASES: [&str; 4] = ["adm/immutable-shape", "del/all-objects-deleted", "gang/scaling", "gang/shape"];
 const NAMESPACE: &str = "grove-conformance";
-/// The time limit until a pod of the suite runs, and until the objects of a run are deleted.
+/// The limit until a pod of the suite runs, and until a run's objects are deleted.
 const SOON: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -190,7 +190,7 @@ async fn shares_are_merged(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// The pod of a share is killed while its cases run, and another pod runs them again.
+/// The pod of a share is killed while its cases run. Another pod runs them again.
 async fn a_killed_pod_is_run_again(fixture: &Fixture) -> Outcome {
     let folder = folder("killed");
     let run =
@@ -223,7 +223,7 @@ async fn a_killed_pod_is_run_again(fixture: &Fixture) -> Outcome {
     fixture.nothing_left().await
 }
 
-/// Two runs have separate nodes. Objects that both runs use must outlive the run that ends first.
+/// Two runs have separate nodes. Shared objects must outlive the run that ends first.
 async fn two_runs_at_once(fixture: &Fixture) -> Outcome {
     let kubeconfig = fixture.cluster.kubeconfig();
     let (first, second) = (folder("first"), folder("second"));

@@ -1,9 +1,9 @@
-//! A smoke test on a kind cluster with real kubelets, under `cargo test`: at least one case per clause group
-//! that is checked on kind, and one per mechanism that only kind has (leases, device plugin, images, the
-//! operator's Deployment, real containers). `run --provider kind` runs the whole suite on kind.
+//! A smoke test on a kind cluster with real kubelets: at least one case per clause group that is checked on
+//! kind, and one per mechanism that only kind has (leases, device plugin, images, the operator's Deployment,
+//! real containers). `run --provider kind` runs the whole suite on kind.
 //!
-//! On a machine that cannot run a kind cluster the tests are *ignored*, and the reason is printed. With
-//! `GROVE_CONFORMANCE_KIND=required`, which CI sets if `ci/docker` succeeds, such a machine fails.
+//! On a machine that cannot run a kind cluster, the tests are ignored, and the reason is printed. With
+//! `GROVE_CONFORMANCE_KIND=required`, which CI sets if `ci/docker` succeeds, they fail there.
 
 mod harness;
 
@@ -32,7 +32,7 @@ use libtest_mimic::{Arguments, Trial};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-/// An environment variable. If it is set, the tests fail on a machine that cannot run kind clusters.
+/// If this variable is set, the tests fail on a machine that cannot run kind clusters.
 const REQUIRED: &str = "GROVE_CONFORMANCE_KIND";
 
 const CASES: [(Target, &[&str]); 2] = [
@@ -150,7 +150,7 @@ fn main() -> std::process::ExitCode {
             tests.push(CaseTest::new(name, case(id), target, &shared, missing.is_some()));
         }
     }
-    // The next case gets the same nodes, and ends in an error if one of them was not restored.
+    // The next case gets the same nodes, and ends in an error if one was not restored.
     let (next, shared_by_leases) = (case("klt/containers-run"), shared.clone());
     let trial =
         Trial::test("kind::a_case_that_leaves_its_nodes_changed_does_not_affect_the_next", move || {

@@ -1,7 +1,7 @@
 //! TrainJobs under `cargo test`, on the trainer's own control planes. On kube-scheduler and Volcano, one
 //! TrainJob fits and one is a pod short. Without KAI's programs, the tests of KAI's target cover only what
-//! the API server shows. The coscheduling of scheduler-plugins is left out, because it would show the same
-//! and takes three minutes to build. The command `trainjobs` runs all cases.
+//! the API server shows. Coscheduling of scheduler-plugins is left out: it would show the same and takes
+//! three minutes to build. The command `trainjobs` runs all cases.
 //!
 //! Plain pods, on a control plane without an operator, use the cases of `ai-conformance`. Kueue takes minutes
 //! to build, so only `ai-conformance` in `ci/full` judges it.

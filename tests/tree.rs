@@ -1,5 +1,5 @@
-//! Kubernetes 1.37 under `cargo test`: the cases of `run --kubernetes 1.37`, where a PodGang is a tree of
-//! CompositePodGroups on a real kube-scheduler. Cases that are the same without trees are ignored.
+//! The cases of `run --kubernetes 1.37` under `cargo test`, where a PodGang is a tree of CompositePodGroups
+//! on a real kube-scheduler. Cases that are the same without trees are ignored.
 
 mod harness;
 #[path = "harness/local.rs"]

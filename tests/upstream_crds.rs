@@ -1,9 +1,9 @@
 //! Compares our CustomResourceDefinitions with upstream's, property by property, in both directions.
 //!
 //! Upstream publishes its CRDs in the Go module `github.com/ai-dynamo/grove/operator/api`, without PodGang.
-//! The pinned version is older than the API that we implement; later changes are listed with their reasons.
-//! An unused explanation fails the test, just as an unexplained difference does. The test needs `go` on PATH,
-//! and the module in its cache or a module proxy.
+//! The pinned version is older than the API that we implement. Later changes are listed with their reasons.
+//! An unused reason fails the test, just as an unexplained difference does. The test needs `go` on PATH, and
+//! the module in its cache or a module proxy.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,8 +27,8 @@ const PAIRS: [(&str, &str); 4] = [
     ("grove.io_clustertopologies.yaml", "ClusterTopologyBinding"),
 ];
 
-/// Reasons for differences, each with paths that include everything below them. A path that begins with a
-/// kind's name applies to that kind, any other to every kind. After `*`, a path matches at any depth.
+/// Reasons for differences, each with paths, which include everything below them. A path that begins with a
+/// kind's name applies to that kind only. After `*`, a path matches at any depth.
 type Explained = &'static [(&'static str, &'static [&'static str])];
 
 static ONLY_UPSTREAM: Explained = &[
@@ -107,7 +107,7 @@ fn patterns(explained: Explained) -> impl Iterator<Item = &'static str> {
     explained.iter().flat_map(|(_, patterns)| patterns.iter().copied())
 }
 
-/// The folder of upstream's CRDs. Go downloads the module and verifies it against the checksums above.
+/// Go downloads the module and verifies it against the checksums above.
 fn upstream_crds() -> PathBuf {
     let workspace = tempfile::tempdir().unwrap();
     std::fs::write(workspace.path().join("go.mod"), "module upstream-crds\n\ngo 1.24\n").unwrap();
@@ -133,7 +133,7 @@ fn upstream_crds() -> PathBuf {
     Path::new(dir).join("core/v1alpha1/crds")
 }
 
-/// The properties of a CRD by path, each with its schema fields in `COMPARED`, which the API server uses.
+/// The properties of a CRD by path, each with the schema fields in `COMPARED`.
 fn properties(crd: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     collect("", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"], &mut found);

@@ -39,7 +39,7 @@ fn all_missing_requirements_are_reported_at_once() {
     assert_fails(&output, 3, &wanted);
 }
 
-/// A `go` script that has every module, with the pinned digest, and builds shell scripts. It adds a line per
+/// A `go` script that has every module with the pinned digest, and builds shell scripts. It adds a line per
 /// program to `builds` in the home.
 pub(crate) const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
@@ -69,7 +69,7 @@ impl Cli {
     }
 }
 
-/// Cargo is needed only after Go has built other programs for minutes, so its absence is reported first.
+/// Cargo is needed only after Go has built for minutes, so its absence is reported first.
 #[test]
 fn kind_without_cargo_is_refused_before_anything_is_built() {
     let cli = Cli::new();
@@ -103,7 +103,7 @@ fn unavailable_modules_are_reported_before_anything_is_built(
     assert!(!cli.home.path().join("cache/components").exists(), "{said}");
 }
 
-/// The home cannot be written, and Go's cache is in it. The home is a file, because root may write anywhere.
+/// Go's cache is in the home. The home is a file, because root may write to any folder.
 #[test]
 fn every_unwritable_folder_is_reported() {
     let cli = Cli::new();
@@ -138,7 +138,7 @@ fn incomplete_cache_entries_are_built_again() {
         paths.find(|path| path.display().to_string().contains(&format!("/{name}-"))).expect("it is built")
     };
     let write = |path: std::path::PathBuf, text: &str| std::fs::write(path, text).expect("it can be written");
-    // Damage four entries: a description, a program, a program whose build never ended, and a pinned module.
+    // Damage a description, a program, a program whose build never ended, and a pinned module.
     write(folder("components", "etcd").join("built.json"), "{\"name\": \"etc");
     write(folder("components", "kwok").join("kwok"), "#!");
     let kind = folder("components", "kind");

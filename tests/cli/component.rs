@@ -121,8 +121,7 @@ fn a_working_tree_that_does_not_compile_is_reported_before_anything_else_is_buil
     assert_eq!(processes_of(&cli.home.path().join("state")), 0, "processes are left");
 }
 
-/// A `go` script whose module proxy has every version of etcd. It adds a line per resolved version to
-/// `resolved` in the home.
+/// A `go` script whose module proxy has every version of etcd. It adds a line per version to `resolved`.
 const GO_WITH_VERSIONS: &str = r#"case $1 in
 get) echo "$2" >> "$HOME/resolved"; echo "m v1.0.0 h1:x" > go.sum; exit;;
 mod)
@@ -144,7 +143,7 @@ fn another_version_is_resolved_and_built_once() {
         let printed = stdout(&output);
         let line = printed.lines().find(|line| line.starts_with("etcd ") && line.contains(" v3.6.9 "));
         assert!(line.is_some_and(|line| line.contains(state)), "{state}: {printed}");
-        // The pinned version is listed as another program.
+        // The pinned version has a line of its own.
         let others = printed.lines().filter(|line| line.starts_with("etcd ") && !line.contains(" v3.6.9 "));
         assert_eq!(others.count(), 1, "{printed}");
     }

@@ -3,11 +3,11 @@ use std::time::{Duration, Instant};
 
 use crate::{Cli, processes_of, stderr, stdout};
 
-/// The maximum time from the signal to the end of a run on an idle machine, and while other tests run.
+/// Maximum time from the signal to the end of the run: on an idle machine, and while other tests run.
 const IDLE_LIMIT: Duration = Duration::from_secs(5);
 const BUSY_LIMIT: Duration = Duration::from_secs(15);
 
-/// Waits until a case has passed, and sends the signals in sequence. Returns the output and exit code.
+/// Sends the signals one after the other, once a case has passed. Returns the output and the exit code.
 fn interrupted(cli: &Cli, signals: &[&str]) -> (String, Option<i32>) {
     let run = ["run", "aon", "--scope", "PodGroup", "--set", "execution.concurrency=2", "-o", "report"];
     let results = cli.home.path().join("report/results.jsonl");
@@ -54,8 +54,8 @@ fn assert_nothing_is_left(cli: &Cli) {
     assert!(left.iter().all(|entry| !entry.path().is_dir()), "folders of clusters are left: {left:?}");
 }
 
-/// 125 gangs of 8 pods on nodes for all of them. The signal comes after the API server has audited 1,000
-/// requests about pods: the operator's writes and the bindings.
+/// 125 gangs of 8 pods, which all fit. The signal comes after the API server has audited 1,000 requests about
+/// pods: the operator's writes and the bindings.
 #[rstest::rstest]
 #[case("-INT", "SIGINT")]
 #[case("-TERM", "SIGTERM")]

@@ -14,7 +14,7 @@ fn every_case_is_listed_with_its_clauses_and_title() {
     assert_eq!(rows.collect::<Vec<_>>(), suites::cases().map(row).collect::<Vec<_>>());
 }
 
-/// Programs rely on the structure of the list. The snapshot has only the first case of some groups.
+/// Programs parse the list. The snapshot has only the first case of some groups.
 #[test]
 fn the_list_of_cases_as_json() {
     let output = Cli::new().run(&["list", "--format", "json"]);

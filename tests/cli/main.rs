@@ -1,5 +1,5 @@
-//! The command line as a user sees it: texts, exit codes, and what remains after a process is killed. Tests
-//! that start a cluster need the components, and Go once to build them.
+//! The command line as users see it: texts, exit codes, and what remains after a process is killed. Tests
+//! that start a cluster need the components, and Go to build them once.
 
 mod build;
 mod cluster;

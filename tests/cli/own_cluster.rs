@@ -127,7 +127,7 @@ fn answer(stream: std::net::TcpStream) {
             "/api" => r#"{"kind":"APIVersions","versions":["v1"],"serverAddressByClientCIDRs":[]}"#.to_owned(),
             "/apis" => r#"{"kind":"APIGroupList","groups":[]}"#.to_owned(),
             "/api/v1" => r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"","namespaced":true,"kind":"Pod","verbs":["list","watch"]}]}"#.to_owned(),
-            // A review of permissions is returned without a status, which permits nothing.
+            // A permission review without a status permits nothing.
             _ => String::from_utf8_lossy(&sent).into_owned(),
         };
         let head = format!(

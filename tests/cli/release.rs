@@ -10,7 +10,7 @@ use crate::{Cli, assert_fails, stderr, stdout};
 /// [`QUICK_GO`] with the source of every module in `source` in the home.
 const GO_WITH_SOURCE: &str = r#"case $1 in list) echo "$HOME/source"; exit;; esac"#;
 
-/// A release folder with the real program of the suite. Its other programs are small scripts.
+/// A release folder with the suite's real program. Its other programs are small scripts.
 fn release() -> (Cli, std::path::PathBuf) {
     let cli = Cli::new();
     for files in module_files(&schedulers::all().collect(), true) {
@@ -53,7 +53,7 @@ fn a_release_needs_no_go() {
         assert!(line(name).ends_with(" built") && !line(name).ends_with("not built"), "{listed}");
     }
     assert!(line("kind ").ends_with("not built"), "{listed}");
-    // Everything is found, so the run fails only when it starts a script instead of etcd.
+    // All programs are found, so the run fails only when it starts a script instead of etcd.
     let output = of_release(
         &cli,
         &folder,

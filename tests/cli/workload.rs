@@ -200,7 +200,7 @@ fn every_manifest_of_a_folder_is_judged_or_refused() {
     assert!(report.is_file(), "{} is missing", report.display());
 }
 
-/// Manifests with the features of upstream's samples and e2e manifests, and some that were once judged wrongly.
+/// Features of upstream's samples and e2e manifests, and manifests that once got a wrong verdict.
 #[test]
 #[ignore = "takes more than a minute; ci/full runs it"]
 fn manifests_like_upstreams_have_the_expected_outcomes() {

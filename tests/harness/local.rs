@@ -21,7 +21,7 @@ pub(crate) fn environment(
     folder: &str,
     runtime: &Runtime,
 ) -> Result<Environment, ClusterError> {
-    // As in a run: the extra control planes are for kube-scheduler, which has the most dedicated cases.
+    // As in a run, kube-scheduler has extra control planes: it has the most dedicated cases.
     let of_kube = if spec.schedulers.len() == 1 { 3 } else { 2 };
     let planes = |scheduler: &Scheduler| if *scheduler == Scheduler::KUBE { of_kube } else { 1 };
     let dedicated = spec.schedulers.iter().map(|scheduler| (*scheduler, planes(scheduler))).collect();

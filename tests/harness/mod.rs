@@ -35,8 +35,8 @@ impl Progress for Lines {
     }
 }
 
-/// The file that lists flaky tests. If it is set, a failed case is retried once. If the retry passes, the
-/// test passes and is listed. Only CI sets it, so that rare failures do not block a change.
+/// The file for a list of flaky tests. If it is set, a failed case is retried once. A test that then passes
+/// is listed. Only CI sets it, so that rare failures do not block a change.
 const FLAKY: &str = "GROVE_CONFORMANCE_FLAKY";
 
 pub(crate) fn retries() -> u32 {
@@ -107,10 +107,9 @@ impl CaseTest {
     }
 }
 
-/// The threads of tests on shared clusters. The environment limits how many of them run at once.
+/// The threads of tests on shared clusters. The environment limits the concurrent ones.
 const THREADS: usize = 64;
 
-/// Runs the tests in the start order of a run, and then the other trials.
 pub(crate) fn run(mut arguments: Arguments, mut tests: Vec<CaseTest>, others: Vec<Trial>) -> Conclusion {
     tests.sort_by_cached_key(|test| start_order(test.case, test.target));
     let is_run =
@@ -122,7 +121,7 @@ pub(crate) fn run(mut arguments: Arguments, mut tests: Vec<CaseTest>, others: Ve
             environments.push(test.shared.clone());
         }
     }
-    // Tests that waited for an environment would continue in any order. An error is reported by each test.
+    // Tests that wait for an environment would continue in any order. Each test reports an error itself.
     if !arguments.list {
         for shared in environments {
             let _ = shared.environment();
@@ -141,7 +140,7 @@ pub(crate) fn execute(case: &'static Case, target: Target, shared: &Shared) -> R
     }
     let environment = shared.environment()?;
     let result = shared.runtime.block_on(environment.execute(case, target));
-    // Clauses announced as not checked are tested on machines that have KAI.
+    // Announced clauses are checked on machines that have KAI.
     let checked: Vec<_> = result.clauses.iter().filter(|judgement| !judgement.outcome.announced).collect();
     let is_accepted =
         |verdict| matches!(verdict, Verdict::Pass | Verdict::KnownDeviation | Verdict::Unsupported);
@@ -171,7 +170,7 @@ fn note_flaky(line: &str) -> std::io::Result<()> {
     writeln!(OpenOptions::new().create(true).append(true).open(path)?, "{line}")
 }
 
-/// The search for the smallest workload takes minutes, so only the first failure is shrunk.
+/// Only the first failure is shrunk, because the search takes minutes.
 async fn shrunk(environment: &Environment, case: &Case, target: Target, result: &CaseResult) -> String {
     static IS_SHRINKING: AtomicBool = AtomicBool::new(false);
     match GeneratedWorkload::read(case.manifest) {
