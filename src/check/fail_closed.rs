@@ -91,7 +91,7 @@ mod tests {
     #[case::created_with_another_name("zone", vec![owned(object(KIND, "x"), "PodGang", "g")], false)]
     #[case::released("zone", vec![pod(false)], false)]
     #[case::released_for_another_pod_gang("zone", vec![pod_of_another_gang()], true)]
-    fn a_backend_that_does_not_fail_closed_violates(
+    fn a_backend_that_does_not_fail_closed_is_a_violation(
         #[case] about: &str,
         #[case] others: Vec<Value>,
         #[case] is_satisfied: bool,

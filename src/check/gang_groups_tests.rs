@@ -39,7 +39,7 @@ fn story(podgroups: &[&str]) -> Story {
 #[case::not_alike(&[("a", "a b"), ("b", "b a")], false)]
 #[case::incomplete(&[("a", "a"), ("b", "a")], false)]
 #[case::twice(&[("a", "a b b"), ("b", "a b b")], false)]
-fn groups_that_do_not_all_list_exactly_the_groups_of_the_gang_violate(
+fn each_pod_group_must_list_exactly_the_pod_groups_of_its_gang(
     #[case] groups: &[(&str, &str)],
     #[case] is_satisfied: bool,
 ) {

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_harness_may_change_the_room_of_a_node() {
+    fn the_harness_may_change_the_capacity_of_a_node() {
         let detail = json!({"kind": "Node", "uid": "u", "revision": 2,
             "status": {"allocatable": {(names::GPU): "7"}}});
         let changed = Story::flat().added(simulated(8, "True")).modified(simulated(7, "True"));

@@ -231,7 +231,7 @@ fn exempt_writes_while_idle_are_counted() {
 #[case::one_of_the_scaled("w-0", true)]
 #[case::the_other_of_the_scaled("v-0", true)]
 #[case::of_a_third("u-0", false)]
-fn writes_to_what_no_simultaneous_change_affects_are_violations(
+fn writes_to_objects_that_no_simultaneous_change_affects_are_violations(
     #[case] written_gang: &str,
     #[case] fine: bool,
 ) {

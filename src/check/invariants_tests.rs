@@ -412,11 +412,11 @@ fn a_scaled_pod_bound_before_its_base_is_a_violation() {
         crate::message(found(&replaced(with_delay.clone(), false)))
             .contains("b of a scaled PodGang was bound before its base")
     );
-    assert_eq!(found(&replaced(with_delay, true)), Ok(()), "its gate could not be put back");
+    assert_eq!(found(&replaced(with_delay, true)), Ok(()), "a removed gate cannot be restored");
 }
 
 #[test]
-fn only_pods_bound_since_their_clique_was_created_count_for_the_base_of_their_replica() {
+fn bindings_before_the_base_clique_was_created_again_do_not_count() {
     let pod = |replica: usize| of_replica(replica, &format!("p{replica}"), Some("n"));
     let base = || Story::on(Target::VOLCANO).submitted(with_a_scaled_replica()).added(pod(0));
     let clique = || object("PodClique", "w-0-sg-0-a");

@@ -107,7 +107,7 @@ mod tests {
     #[case::other("`waits`", 1)]
     #[case::other_version("`waits` on 1.37", 0)]
     #[case::this_version("`waits` on 1.36, `bound` on 1.37", 1)]
-    fn another_answer_than_on_the_page_is_found(#[case] answers: &str, #[case] wanted: usize) {
+    fn a_page_that_quotes_another_answer_is_reported(#[case] answers: &str, #[case] wanted: usize) {
         let columns = [("v1.14.1", "waits"), ("v1.15.1", "bound")];
         let columns =
             columns.map(|(version, word)| column("volcano", version, Outcome::Answered, Some(word)));

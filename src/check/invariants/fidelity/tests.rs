@@ -110,7 +110,7 @@ fn a_pod_that_follows_two_templates_at_once_is_a_violation() {
 }
 
 #[test]
-fn admission_of_a_cluster_of_others_may_add_fields() {
+fn webhooks_of_an_existing_cluster_may_add_fields() {
     let story = submitted().mark(SharedMark::ForeignAdmission, Value::Null);
     let with_addition = changed(pod("1"), "/spec/shareProcessNamespace", json!(true));
     assert_eq!(messages(story.added(with_addition)), [None, None]);

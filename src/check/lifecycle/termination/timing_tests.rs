@@ -201,7 +201,7 @@ fn a_breach_of_a_recovered_gang_ends_in_a_termination_in_any_order() {
 }
 
 #[test]
-fn a_termination_without_new_pods_counts_and_violates_only_the_recreation() {
+fn a_termination_without_new_pods_violates_only_the_recreation() {
     for (order, is_lost) in Order::ALL.into_iter().flat_map(|order| [(order, true), (order, false)]) {
         let (story, old) = breached(is_lost);
         let empty = order.terminate(story.later(2), ("first", &old), ("second", &[]));
