@@ -217,7 +217,7 @@ pub fn are_spared(victims: &[Victim<'_>], needed: usize, until: usize) -> Ruling
     let lost: Vec<_> = victims.iter().filter_map(|victim| victim.lost(until).into_iter().next()).collect();
     ensure(lost.len() <= needed, || {
         let message = format!(
-            "{} gangs were evicted, want at most {needed}, whose room is enough for the preemptor's minimum",
+            "{} gangs were evicted, want at most {needed}: their nodes suffice for the preemptor's minimum",
             lost.len()
         );
         let found = violation(EVICTED_FOR_SURPLUS, message);

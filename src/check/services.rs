@@ -43,8 +43,8 @@ fn fault(live: &Live, service: &Value, name: &str, publishes: bool) -> Option<St
     live.pods().filter(|pod| !pod.is_terminating()).find_map(|pod| {
         let is_of_replica = pod.0["spec"]["subdomain"] == name;
         match (is_of_replica, selects(pod)) {
-            (true, false) => Some(format!("does not select Pod {}, whose subdomain it is", pod.name())),
-            (false, true) => Some(format!("selects Pod {}, whose subdomain it is not", pod.name())),
+            (true, false) => Some(format!("does not select Pod {}, which names it as subdomain", pod.name())),
+            (false, true) => Some(format!("selects Pod {}, which names another subdomain", pod.name())),
             _ => None,
         }
     })
@@ -105,15 +105,17 @@ mod tests {
         0, "/spec/template", json!({"headlessServiceConfig": {"publishNotReadyAddresses": false}}),
         "publishes the addresses of pods that are not Ready"
     )]
-    #[case::no_selector(1, "/spec/selector", json!({}), "does not select Pod p0, whose subdomain it is")]
+    #[case::no_selector(
+        1, "/spec/selector", json!({}), "does not select Pod p0, which names it as subdomain"
+    )]
     #[case::every_replica(
-        1, "/spec/selector", json!({names::PART_OF: "w"}), "selects Pod p1, whose subdomain it is not"
+        1, "/spec/selector", json!({names::PART_OF: "w"}), "selects Pod p1, which names another subdomain"
     )]
     #[case::label(
         2,
         "/metadata/labels/grove.io~1podcliqueset-replica-index",
         Value::Null,
-        "does not select Pod p0, whose subdomain it is"
+        "does not select Pod p0, which names it as subdomain"
     )]
     fn a_service_that_does_not_find_its_pods_is_a_violation(
         #[case] object: usize,

@@ -177,7 +177,7 @@ fn wrong_variable(place: &Place<'_>, pod: Pod<'_>) -> Option<String> {
             let first = before.next()?;
             let late = before.find(|found| is_groves(found))?;
             let (first, late) = (text(&first["name"]), text(&late["name"]));
-            Some(format!("variable {late} of container {name} after {first} of the template, want before"))
+            Some(format!("variable {late} of container {name} after {first} of the template, want it before"))
         })
     })
 }
@@ -344,7 +344,7 @@ mod tests {
             variables.rotate_right(1);
             variables.into()
         },
-        "GROVE_PCS_NAME of container main after OWN of the template, want before"
+        "GROVE_PCS_NAME of container main after OWN of the template, want it before"
     )]
     fn a_wrong_variable_is_a_violation(#[case] at: &str, #[case] value: Value, #[case] wanted: &str) {
         let [_, variables] = rulings(set(), changed(at, value));
