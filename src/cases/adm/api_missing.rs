@@ -1,7 +1,6 @@
 //! PodCliqueSet `running` has 2 + 2 pods, all required. It loses a pod while the API server does not serve
-//! the Workload API. Then the API is served without topology keys, and finally with them. The operator starts
-//! without the API and is not restarted. While the API is missing, the operator releases `other`, 2 pods of a
-//! scheduler that does not need it.
+//! the Workload API. Then the API is served without topology keys, and finally with them. The operator is not
+//! restarted. While the API is missing, it releases `other`, 2 pods of a scheduler that does not need it.
 
 use conformance_check::admission;
 use conformance_check::backends;

@@ -1,8 +1,7 @@
 //! PodCliqueSet `fixed-shape` has a clique and a scaling group of two cliques. `fixed-alone` and
 //! `fixed-grouped` have one clique each, so every target accepts the topology constraints that it honours.
 //! The updates are dry runs, so one that is admitted by mistake does not affect the next. An update may
-//! change the order of cliques, which has no meaning, and recreates nothing. Once `reordered` is scaled, the
-//! operator has reconciled its new order.
+//! reorder cliques and recreates nothing. Once `reordered` is scaled, the operator has reconciled its order.
 
 use std::sync::LazyLock;
 

@@ -111,7 +111,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Without these admissions, the refusals prove nothing. The clause is the one that requires the admission.
+/// The refusals prove nothing without these admissions, each with the clause that requires it.
 const VALID: [(&str, &str); 2] = [("required", ADM_09), ("preferred", TOPO_08)];
 
 fn check(history: &History) -> Vec<Finding> {

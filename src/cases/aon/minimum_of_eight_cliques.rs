@@ -1,6 +1,5 @@
-//! Eight cliques, each of one required and one surplus pod x 1 GPU. One level of a tree of gang resources
-//! holds at most eight cliques. 1 node x 4 GPUs has room for less than the minimum, 2 nodes for exactly the
-//! minimum, and 4 nodes for all pods.
+//! Eight cliques, the most at one level of a tree of gang resources, each of one required and one surplus pod
+//! x 1 GPU. 1 node x 4 GPUs is too small for the minimum, 2 nodes fit exactly the minimum, 4 nodes fit all.
 
 use super::surplus_last;
 use crate::prelude::*;

@@ -1,6 +1,5 @@
-//! 2 nodes x 8 GPUs; two gangs with the same name in two namespaces. One has 3 pods x 8 GPUs and never fits,
-//! the other has 1 pod x 8 GPUs and fits. Koordinator is excluded: its pending gangs sometimes block small
-//! ones (AON-10), which would hide the result.
+//! 2 nodes x 8 GPUs; two gangs with the same name in two namespaces. One of 3 pods x 8 GPUs never fits, one
+//! of 1 pod fits. Koordinator is excluded, because its pending gangs sometimes block small ones (AON-10).
 
 use conformance_cluster::deploy;
 

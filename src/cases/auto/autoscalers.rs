@@ -101,8 +101,8 @@ mod tests {
         found
     }
 
-    /// The check after `steps` steps. Autoscalers show the first `changes` changes. `code` answers the last
-    /// one.
+    /// The check after `steps` steps. The autoscalers follow the first `changes` changes, and `code` is the
+    /// response to the last one.
     fn ruling(code: u16, steps: usize, changes: usize) -> Ruling {
         let sent = grove_yaml::documents(crate::manifest("auto/autoscalers")).unwrap().remove(0);
         let with = with_changes(&sent, 1, changes);

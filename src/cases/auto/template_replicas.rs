@@ -1,5 +1,4 @@
-//! 1 node; a clique and a scaling group of 1 replica each. While they run, the case changes their replicas in
-//! the PodCliqueSet's template to 2.
+//! 1 node; a clique and a scaling group of 1 replica each. Then the template's replicas of both change to 2.
 
 use conformance_driver::admission_attempts::{clique, group};
 

@@ -1,6 +1,5 @@
-//! 1 node; a PodCliqueSet of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2 pods. The
-//! pods have a grace period of one second, because the namespace controller waits for half of the longest
-//! grace period before it retries.
+//! 1 node; a PodCliqueSet of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2. Grace
+//! periods are one second, because the namespace controller retries after half of the longest one.
 
 use crate::prelude::*;
 

@@ -1,5 +1,4 @@
-//! 1 node; a PodCliqueSet of 3 replicas of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2
-//! pods. It is scaled in to 2 replicas.
+//! 1 node; a PodCliqueSet of 3 replicas of 6 pods (base PodGang 3 + 1 surplus, scaled 2), scaled in to 2.
 
 use conformance_check::idle_writes::{self, AffectedObjects};
 

@@ -16,7 +16,7 @@ pub(crate) const CASE: Case = case!(
 .needs(&[Need::ReferenceController])
 .isolation(Isolation::Dedicated);
 
-/// Without this admission, which ADM-14 requires, the refusals prove nothing.
+/// The refusals prove nothing without this admission, which ADM-14 requires.
 const UNCONSTRAINED: &[Attempt] = &[admitted("no topology", |_| {})];
 
 const UNDECLARED: &[Attempt] = &[

@@ -1,6 +1,5 @@
-//! A third party writes an annotation and a status condition to a PodGang of 2 pods. Once a PodCliqueSet that
-//! is submitted later has converged, the backend has processed both writes. Then the clique is scaled to 3,
-//! which changes the PodGang's generation.
+//! A third party writes an annotation and a status condition to a PodGang of 2 pods. Once a later
+//! PodCliqueSet has converged, the backend has processed both. Then scaling to 3 changes the generation.
 
 use conformance_check::{audit, gangs, idle_writes};
 use jiff::Timestamp;

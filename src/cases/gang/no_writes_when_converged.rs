@@ -1,5 +1,5 @@
-//! 1 node; a PodCliqueSet of 2 replicas of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2
-//! pods. The case changes nothing for 10 s.
+//! 1 node; 2 PodCliqueSet replicas of 6 pods (base PodGang 3 + 1 surplus, scaled 2). Nothing changes for 10
+//! s.
 
 use conformance_check::{audit, idle_writes};
 use conformance_driver::limits::QUIET;

@@ -1,5 +1,4 @@
-//! A PodCliqueSet of two cliques, and a scaling group with a scaled PodGang, selects a node pool that no
-//! scheduler in this cluster serves.
+//! A PodCliqueSet with a scaled PodGang selects a node pool that no scheduler in this cluster serves.
 
 use conformance_driver::admission_attempts::clique;
 use conformance_expect::resolver::gang_resource;

@@ -1,7 +1,6 @@
 //! PodCliqueSet `tree` has topology constraints at all three levels. The PodCliqueSet requires a block and
 //! prefers a rack. Its scaling group requires a rack and prefers a host. One clique requires a host, one
-//! prefers a host, and one has no constraint. Separately, the case adds a host level to a topology of blocks
-//! and racks that only this case uses.
+//! prefers a host, and one has no constraint. The case also adds a host level to a topology of its own.
 
 use conformance_contract::names::{BLOCK, HOST, TOPOLOGY};
 use conformance_driver::test_cluster::binding;

@@ -1,5 +1,4 @@
-//! 1 node; PodCliqueSet `served` has 9 pods: a base PodGang of 3 podgroups, 5 pods + 1 surplus, and a scaled
-//! PodGang of 2 podgroups, 3 pods.
+//! 1 node; a base PodGang of 3 podgroups, 5 pods + 1 surplus, and a scaled one of 2 podgroups, 3 pods.
 
 use conformance_check::gang_groups::annotation;
 use conformance_check::{gang_groups, pods};

@@ -48,7 +48,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
 }
 
 fn check(history: &History) -> Vec<Finding> {
-    // Without the admissions, which other clauses require, the refusals prove nothing.
+    // The refusals prove nothing without these admissions, which other clauses require.
     let admitted_by = |clause, attempts| precondition(clause, answers(history, attempts));
     vec![
         finding(KOORD_04, || all([answers(history, MNNVL), admitted_by(ADM_04, NO_MNNVL)])),

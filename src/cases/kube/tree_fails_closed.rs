@@ -1,5 +1,4 @@
-//! The case creates three PodGangs without a PodCliqueSet. Once `plain`, which is valid, has its tree, the
-//! backend has processed all three.
+//! Three PodGangs without a PodCliqueSet. Once the valid `plain` has its tree, the backend has processed all.
 
 use conformance_check::fail_closed::failed_closed;
 

@@ -4,8 +4,7 @@ const CREATED_UNASKED: Code = Code::new("created-without-request");
 const NOT_LEFT_ALONE: Code = Code::new("not-left-alone");
 const NOT_LABELLED_EXTERNAL: Code = Code::new("not-labelled-external");
 
-/// Fails if a gang resource was created, except for kube-scheduler's PodGroups named in `except`. Returns
-/// `NotReached` if no PodGang was created.
+/// No gang resource except these PodGroups may be created. `NotReached` if no PodGang was created.
 pub(crate) fn no_gang_resources(history: &History, except: &[&str]) -> Ruling {
     if history.of("PodGang").next().is_none() {
         return Err(Broken::NotReached("no PodGang was created".into()));

@@ -1,6 +1,6 @@
 //! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1),
-//! each of a clique of 1 pod and one of 2 pods (minimum 1). Whenever the operator has no work left, the
-//! statuses must equal a recount of the pods.
+//! each of a clique of 1 pod and one of 2 pods (minimum 1). When the operator is idle, statuses must match
+//! pods.
 
 use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;

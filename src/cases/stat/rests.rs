@@ -76,8 +76,7 @@ fn places(history: &History) -> impl Iterator<Item = usize> {
     history.marks(REST).chain(timeouts).map(|(index, _)| index)
 }
 
-/// Applies the recount at each rest, and at each timeout of a wait for a rest. Returns `NotReached` if the
-/// case did not reach all `rests`.
+/// Applies the recount at each rest and each timeout of a rest. `NotReached` without all `rests`.
 pub(super) fn at_every_rest(
     history: &History,
     set: &str,

@@ -30,8 +30,7 @@ const SETS: [&str; 8] = [
 
 type Terms = &'static [&'static str];
 
-/// The names of resources in messages: first by kube-scheduler's framework, then by KAI for full nodes, and by
-/// KAI for nodes that are too small.
+/// Resource names in messages: of kube-scheduler, and of KAI for full nodes and for nodes that are too small.
 const RESOURCES: [(&str, Terms); 3] = [
     (names::GPU, &["nvidia.com/gpu", "GPUs", "Max GPU resources available"]),
     ("cpu", &["cpu", "CPU cores", "Max CPU resources available"]),

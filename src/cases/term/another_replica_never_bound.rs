@@ -1,6 +1,5 @@
 //! 2 nodes x 8 GPUs; a scaling group of 3 replicas of one pod x 8 GPUs (minimum 2): the third replica does
-//! not fit until a node joins. On targets where gangs may stay partially bound, the case waits while the
-//! termination delay expires three times.
+//! not fit until a node joins. Where gangs may stay partially bound, the delay first expires three times.
 
 use conformance_expect::scopes::Scope;
 

@@ -1,6 +1,5 @@
 //! Block `old` has one node x 16 GPUs and one x 8, each in its own rack. Block `new` has 3 nodes x 8 GPUs in
-//! two racks. A gang of 3 pods x 8 GPUs requires one block. The steps are those of case
-//! `term/recreated-in-other-rack`.
+//! two racks. A gang of 3 pods x 8 GPUs requires one block. The steps: `term/recreated-in-other-rack`.
 
 use conformance_contract::names::BLOCK;
 

@@ -1,6 +1,5 @@
-//! Rack a has 2 nodes x 16 GPUs, rack b has one. A gang has two groups of 2 pods, and each group requires one
-//! rack. The pods of the first group request 8 GPUs, those of the second 16 GPUs. The gang fits only if the
-//! first group leaves rack a to the second.
+//! Rack a has 2 nodes x 16 GPUs, rack b has one. A gang has a group of 2 pods x 8 GPUs and one of 2 pods x 16
+//! GPUs. Each group requires one rack. The gang fits only if the first group leaves rack a to the second.
 
 use crate::prelude::*;
 

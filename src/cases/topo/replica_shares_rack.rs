@@ -1,6 +1,5 @@
-//! A PodCliqueSet of 2 replicas, each with a base gang and two scaled gangs of 2 pods x 8 GPUs: 6 pods per
-//! replica. Racks a and b have room for 6 pods each. Rack c has room for 4 pods, and a scheduler that packs
-//! gangs one by one would start there.
+//! A PodCliqueSet of 2 replicas, each with a base gang and two scaled gangs of 2 pods x 8 GPUs: 6 pods. Racks
+//! a and b fit 6 pods each. Rack c fits 4, and a scheduler that packs gangs one by one would start there.
 
 use crate::prelude::*;
 

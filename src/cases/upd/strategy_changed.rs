@@ -1,6 +1,5 @@
-//! 1 node x 8 GPUs; a clique of 3 pods (minimum 2) with the strategy OnDelete, and a control PodCliqueSet of
-//! 2 pods with a rolling update. Each pod requests 1 GPU. The strategy changes to RollingRecreate, and back
-//! to OnDelete during another update.
+//! 1 node x 8 GPUs; a clique of 3 pods x 1 GPU (minimum 2) with OnDelete, and a control of 2 with rolling
+//! update. The strategy changes to RollingRecreate, and back to OnDelete during another update.
 
 use super::on_delete::until_ended;
 use super::until_first_new_pod;

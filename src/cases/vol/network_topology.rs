@@ -39,7 +39,7 @@ const ATTEMPTS: &[Attempt] = &[
     }),
 ];
 
-/// Without this admission, which ADM-09 requires, the refusals prove nothing.
+/// The refusals prove nothing without this admission, which ADM-09 requires.
 const TWO_LEVELS: &[Attempt] = &[admitted("two levels", |pcs| {
     template(pcs)["topologyConstraint"] = required("block");
     clique(pcs, 0)["topologyConstraint"] = required("rack");

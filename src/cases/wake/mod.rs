@@ -1,8 +1,8 @@
 //! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends.
 //!
 //! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in
-//! each cycle, every 200 ms. Except in `wake/koordinator`, koord-scheduler flushes every 5 s, which would
-//! hide an event that has no effect.
+//! each cycle, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event without effect. So
+//! `wake/koordinator` uses its default interval.
 
 pub(crate) mod claim_freed;
 pub(crate) mod gang_deleted;
