@@ -96,8 +96,8 @@ fn without_owner(live: &Live) -> impl Iterator<Item = Violation> + '_ {
     })
 }
 
-/// Requires that the gang resources were created, even if they were deleted later. The history must be long
-/// enough for the backend to react (GANG-08).
+/// Requires that gang resources were created (GANG-08), even if they were deleted later. Call it only when
+/// the backend has had time to react.
 pub fn were_created(history: &History, gangs: &[Gang]) -> Ruling {
     let was_created =
         |wanted: &Resource| history.of(wanted.kind).any(|version| wanted.name.matches(version.name()));

@@ -68,8 +68,7 @@ pub fn overwritten_status(history: &History) -> Option<String> {
     })
 }
 
-/// Returns the name of a simulated node that another client has deleted. Before the harness deletes a node, it
-/// cordons the node or sets a mark.
+/// Returns a simulated node that another client deleted: the harness would first cordon it or set a mark.
 pub fn deleted_node(history: &History) -> Option<&str> {
     let is_marked = |node: &Version<'_>| {
         let mut marks = history.marks(SharedMark::Deleted).filter(|(place, _)| *place < node.index);

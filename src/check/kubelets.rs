@@ -1,5 +1,4 @@
-//! Checks of pods on real kubelets. Every version of a pod counts, because the last version does not show
-//! that a container was restarted.
+//! Checks of pods on real kubelets. Every version counts, because the last one hides a container's restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
-//! Checks of topology domains. A domain is a value of the level's node label. Every binding in the history
-//! counts, not only the final placement.
+//! Checks of topology domains, which are values of a level's node label. Every binding in the history counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -107,8 +107,8 @@ impl<'a> Victim<'a> {
         }))
     }
 
-    /// Requires that every PodClique has its minimum again. New pods start gated, and are released once a
-    /// PodGang refers to them (PRE-10).
+    /// Requires that each PodClique has its minimum again, with pods gated until a PodGang refers to them
+    /// (PRE-10).
     pub fn is_replaced(&self, until: usize) -> Ruling {
         let live = self.history.before(until);
         let minimums = self.units.iter().flat_map(|unit| &unit.minimums);

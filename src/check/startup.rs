@@ -102,7 +102,7 @@ pub fn same_hashes(history: &History, set: &str, without_order: &str) -> Ruling 
     }))
 }
 
-/// Requires that enough pods of the parent cliques, of the same generation, were Ready at the same time
+/// Requires that enough pods of the parent cliques, all of the pod's generation, were Ready at one time
 /// before a pod started (START-04, START-07).
 pub fn parents_first(history: &History, set: &str, created_within: Range<usize>) -> Ruling {
     let waiting = created(history, set)?.into_iter();

@@ -1,5 +1,4 @@
-//! Checks of the replies of admission, and of the objects after refused requests. An attempt without a mark
-//! was not sent, so it is not checked.
+//! Checks of replies of admission, and of objects after refusals. An attempt without a mark was not sent.
 
 mod missing_apis;
 mod objects;

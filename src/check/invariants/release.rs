@@ -169,8 +169,7 @@ pub(super) fn stays_initialized(course: &Course<'_>) -> Ruling {
     none(violations)
 }
 
-/// Requires that pods are ungated in order (GANG-07). A pod's PodGang is the one that lists its PodClique,
-/// regardless of the pod's labels.
+/// Requires that pods are ungated in order (GANG-07). Pods belong to the PodGang that lists their PodClique.
 pub(super) fn in_order(course: &Course<'_>) -> Ruling {
     let target = course.history.header.target;
     at_release(course, |version, existing| {

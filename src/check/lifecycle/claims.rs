@@ -1,5 +1,4 @@
-//! Checks of the ResourceClaims that pods share (GANG-30), including those of a terminated scope (TERM-20)
-//! and of replicas that are scaled in (DEL-14).
+//! Checks of shared ResourceClaims (GANG-30), also after a termination (TERM-20) and a scale-in (DEL-14).
 
 use std::collections::BTreeSet;
 

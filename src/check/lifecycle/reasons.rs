@@ -64,8 +64,7 @@ fn scheduler_messages<'a>(history: &'a History, gang: &Gang) -> impl Iterator<It
     all.filter(|(_, words)| words.len() >= SHORTEST_MESSAGE)
 }
 
-/// Returns the first message in which the scheduler reports a lack in one of these terms. An operator cannot
-/// know what no scheduler reports.
+/// Returns the scheduler's first message about a lack. An operator cannot know what no scheduler reports.
 pub fn lack_reported<'a>(history: &'a History, gang: &Gang, terms: &[&str]) -> Option<Version<'a>> {
     let contains = |message: &str| terms.iter().any(|words| contains_words(message, words));
     scheduler_messages(history, gang).find(|(_, message)| contains(message)).map(|(version, _)| version)
@@ -225,8 +224,7 @@ pub fn failure_no_longer_reported(history: &History, gang: &Gang, refused: &str,
     no_longer_reported(history, gang, &[vec![refused.to_owned()]].into(), ended, &FAILURE_STILL_REPORTED)
 }
 
-/// Requires backoff: the longest pause of the later half is at least twice that of the earlier half. Returns
-/// `NotReached` for fewer than five attempts.
+/// Requires that the longest pause at least doubles between the halves. `NotReached` below five attempts.
 pub fn pauses_grow(attempts: &[Timestamp]) -> Ruling {
     let pauses: Vec<_> = attempts.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
     if pauses.len() < 4 {

@@ -31,8 +31,8 @@ fn is_of(kind: &str, name: &str, pod: Pod<'_>) -> bool {
     pod.label(label) == Some(name)
 }
 
-/// Requires that `/scale` has the right replicas, and that its selector matches exactly the live pods. The
-/// mark is `{"kind", "name", "scale"}`.
+/// Requires that `/scale` has the right replicas, and a selector of exactly the live pods. The mark is
+/// `{"kind", "name", "scale"}`.
 pub fn scale_is_correct(history: &History, index: usize, mark: &Mark) -> Ruling {
     let live = history.before(index);
     let (kind, name, scale) = (text(&mark.detail["kind"]), text(&mark.detail["name"]), &mark.detail["scale"]);
@@ -79,9 +79,8 @@ fn selects(selector: &str, pod: Pod<'_>) -> bool {
     terms().next().is_some() && terms().all(is_satisfied)
 }
 
-/// Checks a scale-in below the minimum. A refused request must change nothing. After an accepted one, the
-/// status must report a breach, and only surplus pods may be deleted. Mark: `kind`, `name`, `replicas`,
-/// `code`.
+/// Checks a scale-in below the minimum. A refused request must change nothing. An accepted one must lead to a
+/// reported breach, and may delete only surplus pods. The mark is `{"kind", "name", "replicas", "code"}`.
 pub fn below_the_minimum(history: &History, index: usize, mark: &Mark, until: usize) -> Ruling {
     let (kind, name) = (text(&mark.detail["kind"]), text(&mark.detail["name"]));
     let what = format!("{kind} {name} scaled to {}", mark.detail["replicas"]);

@@ -11,8 +11,7 @@ use super::lost::differs;
 /// A field that the suite sets to make a running pod fail.
 const SET_BY_SUITE: &str = "activeDeadlineSeconds";
 
-/// Returns the path of the first added field. Labels and annotations count only at creation, because
-/// schedulers and users may write them later.
+/// Returns the first added field. Labels and annotations count only at creation: others may write them later.
 pub(super) fn path(
     template: &Value,
     clique: &Value,

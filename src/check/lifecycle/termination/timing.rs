@@ -25,8 +25,7 @@ pub fn patience(history: &History) -> SignedDuration {
     history.allowed(SignedDuration::from_secs(10))
 }
 
-/// Returns the terminations of a scope. Terminations of a scaling-group replica during a termination of the
-/// whole PodCliqueSet replica are excluded.
+/// Excludes those of a scaling-group replica during a termination of the whole PodCliqueSet replica.
 pub fn own_terminations<'a>(
     history: &'a History,
     replica: &SetReplica,
@@ -50,8 +49,7 @@ pub fn after_the_delay(history: &History, replica: &SetReplica, scope: &Scope, d
     none(wrong_times(history, replica, scope, delay))
 }
 
-/// Requires that each termination follows a breach that lasted for the delay (TERM-03). TERM-02 covers
-/// breaches without a termination.
+/// Requires that each termination follows a breach of the full delay (TERM-03). TERM-02 covers missing ones.
 pub fn not_before_the_delay(
     history: &History,
     replica: &SetReplica,
