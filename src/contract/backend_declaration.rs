@@ -32,8 +32,7 @@ pub struct BackendDeclaration {
     /// Fields that the operator adds to pods, beyond the additions of Grove that the suite knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pod_additions: Vec<PodAddition>,
-    /// Kinds such as `ServiceAccount`. The operator takes over an existing object of the kind that has the
-    /// name of an object that it needs.
+    /// Kinds such as `ServiceAccount`. The operator takes over an existing object whose name it needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_over: Vec<String>,
 }

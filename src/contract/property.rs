@@ -11,7 +11,7 @@ pub enum Property {
     SeveralTopologies,
     /// A gang that fits is bound even if another gang is pending.
     PendingGangsDoNotBlock,
-    /// The target's own scheduler binds its pods in every run. A run may lack KAI's programs.
+    /// The target's own scheduler binds its pods in every run. Not for KAI: a run may lack its programs.
     OwnScheduler,
 }
 

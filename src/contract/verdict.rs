@@ -125,8 +125,7 @@ impl Outcome {
         format!("{}{announced}", self.verdict)
     }
 
-    /// Returns this outcome under a known deviation: a failure becomes the deviation. A pass becomes a
-    /// failure if the deviation always occurs.
+    /// A failure becomes the known deviation. A pass becomes a failure if the deviation always occurs.
     pub fn of_known_deviation(self, deviation: &str, always: bool) -> Self {
         match self.verdict {
             Verdict::Fail => Self::with(Verdict::KnownDeviation, deviation),
