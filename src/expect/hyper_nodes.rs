@@ -1,5 +1,4 @@
-//! Finds the HyperNodes of topology domains in Volcano's tree. The backend chooses their names, so the nodes
-//! that they contain identify them.
+//! Finds the HyperNodes of topology domains by their nodes, because the backend chooses their names.
 
 use std::collections::BTreeSet;
 use std::fmt;

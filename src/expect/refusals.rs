@@ -56,8 +56,7 @@ fn names(template: &Value) -> impl Iterator<Item = &str> {
 
 /// Returns two cliques whose PodCliques would have the same name, now or after a scale-out.
 fn same_name(template: &Value) -> Option<[String; 2]> {
-    // Only these indices can cause a collision. If two names are equal for some replicas, each replica index
-    // is also a word of the other clique's name.
+    // Only these indices can collide: if two names are equal, each replica index is a word of the other name.
     let words = names(template).flat_map(|name| name.split('-')).chain(["0"]);
     let indices: BTreeSet<&str> = words.filter(|word| is_index(word)).collect();
     let groups = list(&template["podCliqueScalingGroups"]);

@@ -112,8 +112,7 @@ pub trait Expectations: Sync {
 
     fn named_by<'a>(&self, pod: Pod<'a>) -> Option<&'a str>;
 
-    /// The kind of gang resources whose names the backend chooses freely, and which PodGangs may share. Only
-    /// the pods identify such a gang resource.
+    /// The kind of gang resources that PodGangs may share under any name. Only the pods identify one.
     fn freely_named_kind(&self) -> Option<&'static str> {
         None
     }
@@ -208,8 +207,8 @@ pub trait Expectations: Sync {
     /// fields for scheduler and membership. Empty if only an operator can create such a gang.
     fn plain_gang(&self, name: &str, pods: usize) -> Vec<(&'static str, Value)>;
 
-    /// The kind of the object that the scheduler creates for a plain gang, with the gang's name. The gang's
-    /// pods remain until this object is deleted.
+    /// The kind of the object that the scheduler creates for a plain gang, under the gang's name. It keeps
+    /// the gang's pods until it is deleted.
     fn kind_of_plain_gang(&self) -> Option<&'static str> {
         None
     }

@@ -1,5 +1,4 @@
-//! Names of gang resources. A backend may shorten a name that is too long for the API, so any valid name
-//! matches.
+//! Names of gang resources. A backend may shorten a name that is too long, so every valid name matches it.
 
 /// Maximum length of a DNS label, and of a label value.
 const LABEL: usize = 63;
