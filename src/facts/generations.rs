@@ -154,8 +154,7 @@ impl<'a, 's> Deletions<'a, 's> {
         is_termination.then_some(GangTermination { started, ended, old })
     }
 
-    /// Whether the scope should still have pods at the end, even if a PodClique was recreated with 0
-    /// replicas.
+    /// Whether the scope should still have pods, even if a PodClique was recreated with 0 replicas.
     fn should_have_pods(&self, old: &[&Life<'_>]) -> bool {
         let end = self.end.get_or_init(|| self.history.end());
         let is_idle = |life: &&Life<'_>| {

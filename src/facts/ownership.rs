@@ -31,8 +31,7 @@ pub fn is_scaled_by(gang: &Gang, scaling_group: &str) -> bool {
         .any(|group| group.scaling_group.as_ref().is_some_and(|(name, _)| name == scaling_group))
 }
 
-/// Returns the remaining objects of the PodGangs, without Services. A shared gang resource counts only while
-/// it has a subgroup for one of the PodGangs.
+/// Returns remaining objects except Services. A shared gang resource counts while it has their subgroups.
 pub fn left_of<'a>(
     history: &'a History,
     live: &'a Live,

@@ -138,8 +138,7 @@ impl<'a> State<'a> {
         })
     }
 
-    /// Returns the unit of a pod, which is the pod or its scaling-group replica: a description, whether the
-    /// unit is up, and whether it is old.
+    /// The unit is the pod or its scaling-group replica: a description, whether it is up, whether it is old.
     pub fn unit(&self, pod: Pod<'_>) -> (String, bool, bool) {
         let name_and_index =
             pod.label(names::SCALING_GROUP).zip(pod.label(names::SCALING_GROUP_REPLICA_INDEX));
