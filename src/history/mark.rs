@@ -120,8 +120,7 @@ shared_marks! {
     /// The operator's process and log: `{"pid", "readiness", "said"}`, or `{"exited", "said"}` if it exited
     /// before it was ready.
     Controller = "controller",
-    /// The operator was started with a flawed configuration: `{"title", "code", "said"}`. `code` is null if
-    /// it kept running.
+    /// The operator was started with a flaw: `{"title", "code", "said"}`. `code` is null if it kept running.
     StartedWithFlaw = "started with a flawed configuration",
     /// A component of the control plane was stopped: `{"part"}`.
     ComponentStopped = "part taken away",
