@@ -10,8 +10,7 @@ use crate::steps;
 pub(crate) mod evicted_pods;
 pub(crate) mod report_of_evicted_pod;
 
-/// The suite starts Volcano and KAI without preemption. With it, they would evict pods of other questions, so
-/// these questions are asked alone.
+/// Asked alone: with preemption, Volcano and KAI would evict pods of other questions.
 const WITHOUT_PREEMPTION: &[(Scheduler, &str)] =
     &[(Scheduler::KOORDINATOR, "its default configuration has no preemption by gangs (enablePreemption)")];
 
