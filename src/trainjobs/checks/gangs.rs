@@ -110,8 +110,7 @@ pub(crate) fn is_one_pod_group(history: &History, name: &str) -> Ruling {
     none(violations)
 }
 
-/// The Job controller created a Workload and a PodGroup per Job with several pods, which joined at once
-/// (TRN-15).
+/// Each Job with several pods has a Workload and a PodGroup, which the pods joined at creation (TRN-15).
 pub(crate) fn each_job_is_a_gang(history: &History, name: &str) -> Ruling {
     let (wanted, end) = (train_job(history, name)?, history.end());
     let mut violations = Vec::new();

@@ -1,5 +1,4 @@
-//! 2 nodes x 1 GPU; a TrainJob of 2 pods x 1 GPU in a queue that does not exist: there is room, but nothing
-//! may be bound. Then the queue is created.
+//! 2 nodes x 1 GPU; a TrainJob of 2 pods x 1 GPU, which fits, in a queue that is created later.
 
 use super::waits_until_it_fits;
 use crate::prelude::*;
