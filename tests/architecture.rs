@@ -82,8 +82,7 @@ fn the_suite_and_the_reference_implementation_are_independent() {
     }
 }
 
-/// Checks and the page are functions of a history. They must not reach a crate that can access a cluster, the
-/// clock of a runtime or the network.
+/// Checks and the page are functions of a history: no cluster, no runtime clock, no network.
 #[rstest::rstest]
 #[case("conformance-contract")]
 #[case("conformance-history")]
@@ -342,8 +341,7 @@ fn an_example_is_found() {
     );
 }
 
-/// Doctests are off, because rustdoc searches for examples for longer than all unit tests take. Examples that
-/// are never compiled are not allowed.
+/// Doctests are off: rustdoc needs longer to find them than all unit tests take. So examples are not allowed.
 #[test]
 fn documentation_has_no_examples_that_are_not_compiled() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -39,8 +39,7 @@ fn all_missing_requirements_are_reported_at_once() {
     assert_fails(&output, 3, &wanted);
 }
 
-/// A `go` script that has every module with the pinned digest, and builds shell scripts. It adds a line per
-/// program to `builds` in the home.
+/// A `go` script that has every pinned module, builds shell scripts, and adds a line per program to `builds`.
 pub(crate) const QUICK_GO: &str = r#"case $1 in
 env) case $2 in GOVERSION) echo go1.26.8 linux amd64;; GOPROXY) echo off;; *) echo "$HOME/go";; esac;;
 mod)
