@@ -6,6 +6,8 @@
 //!
 //! `replay` also checks such a recording of kubectl.
 
+#![allow(missing_docs, reason = "an item without a comment is named after what it contains or does")]
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -29,9 +31,7 @@ pub struct Header {
     pub kind: String,
     /// Id of the case, e.g. `aon/one-pod-short`.
     pub case: String,
-    /// The target on which the case ran.
     pub target: Target,
-    /// Namespace of the case.
     pub namespace: String,
     /// The submitted PodCliqueSets, by name.
     pub submitted: BTreeMap<String, Value>,
@@ -65,7 +65,6 @@ impl Header {
 pub enum Change {
     /// The object is new, or the watch delivers it for the first time.
     Added,
-    /// The object has changed.
     Modified,
     /// The object was deleted. The version is its last one, with the resourceVersion of the deletion.
     Deleted,
@@ -74,7 +73,6 @@ pub enum Change {
 /// One version of one object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// Type of the watch event.
     pub change: Change,
     /// The object. Its managedFields lack their field sets.
     pub object: Arc<Value>,
@@ -94,7 +92,6 @@ pub struct Mark {
 pub struct Gap {
     /// The kind whose watch was interrupted.
     pub kind: String,
-    /// Why the watch was lost.
     pub reason: String,
 }
 
@@ -103,13 +100,11 @@ pub struct Gap {
 pub struct Entry {
     /// Arrival time.
     pub at: Timestamp,
-    /// Content of the line.
     pub what: What,
 }
 
 /// The three types of lines.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "each variant is named after the type that describes it")]
 pub enum What {
     Object(Recorded),
     Mark(Mark),
@@ -150,14 +145,12 @@ pub enum HistoryError {
 /// The recorded entries of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// What the history is about.
     pub header: Header,
     /// Entries in the order of their arrival. Within a kind, this is the order of resourceVersions.
     pub entries: Vec<Entry>,
 }
 
 impl History {
-    /// Writes the history as JSON lines.
     pub fn write(&self, mut to: impl Write) -> Result<(), HistoryError> {
         let broken = |e: serde_json::Error| HistoryError::File(e.into());
         serde_json::to_writer(&mut to, &self.header).map_err(broken)?;
