@@ -1,5 +1,5 @@
 //! 1 node; a PodCliqueSet with a clique and a scaling group of one clique. In some variations, two PodCliques
-//! have the same name, now or after a scale-out. In others, a name has a dot, unlike any host name.
+//! have the same name, now or after a scale-out. In others, a name has a dot: no host name may have one.
 
 use std::collections::BTreeMap;
 

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(found(story)[0].is_ok(), passes);
     }
 
-    /// Grove may replace the values of its own labels, but of no other label.
+    /// Grove may replace the values of its own labels, but not of other labels.
     #[rstest]
     #[case::kept("serving", true)]
     #[case::changed("another", false)]

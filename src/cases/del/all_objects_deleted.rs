@@ -1,5 +1,5 @@
-//! 1 node; a PodCliqueSet of 2 replicas of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of
-//! 2. It runs and is deleted. The case lists every served kind, not only those in the history.
+//! 1 node; a PodCliqueSet of 2 replicas of 6 pods: a base PodGang of 3 + 1 surplus, and a scaled PodGang of 2
+//! pods. It runs and is deleted. The case lists every served kind, not only those in the history.
 
 use crate::prelude::*;
 

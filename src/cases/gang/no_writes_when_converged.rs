@@ -1,5 +1,5 @@
-//! 1 node; 2 PodCliqueSet replicas of 6 pods (base PodGang 3 + 1 surplus, scaled 2). Nothing changes for 10
-//! s.
+//! 1 node; a PodCliqueSet of 2 replicas of 6 pods (base PodGang 3 + 1 surplus, scaled 2). 10 s without
+//! changes.
 
 use conformance_check::{audit, idle_writes};
 use conformance_driver::limits::QUIET;

@@ -23,7 +23,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
         test.scale(kind, name, replicas).await?;
         test.until_converged(SET).await?;
     }
-    // The next two updates may be refused or admitted here, because ADM-03 checks the answers.
+    // The next two updates may be refused or admitted: ADM-03 checks the answers.
     let gang = test.base_gang(SET)?;
     let mut podgroups = test.look(|live| gang.find(live).map(|found| found["spec"]["podgroups"].clone()));
     if let Some(podgroup) = podgroups.as_mut().and_then(|podgroups| podgroups.get_mut(0)) {

@@ -1,6 +1,5 @@
 //! 3 nodes x 8 GPUs; a clique of 3 pods x 8 GPUs (minimum 2), and a scaling group of 2 replicas (minimum 1),
-//! each of a clique of 1 pod and one of 2 pods (minimum 1). When the operator is idle, statuses must match
-//! pods.
+//! each of a clique of 1 pod and one of 2 pods (minimum 1). Statuses must match pods if the operator is idle.
 
 use conformance_check::lifecycle::{counts, observed};
 use conformance_driver::updates::resize;

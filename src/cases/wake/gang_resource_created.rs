@@ -52,7 +52,7 @@ async fn resource_after_pods(test: &mut TestContext, gang: &str, pods: &[String;
     Ok(())
 }
 
-/// The pod on the case's nodes. The label excludes it from the checks of an operator.
+/// Places the pod on the case's nodes. Its label excludes it from the checks of an operator.
 fn placed(mut pod: Value, name: &str, pool: &str) -> Value {
     pod["metadata"]["name"] = name.into();
     pod["metadata"]["labels"][names::CANARY] = "true".into();
