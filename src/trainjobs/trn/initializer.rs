@@ -1,5 +1,5 @@
 //! 3 nodes x 1 GPU; a TrainJob with an initializer of 1 pod and a trainer of 2 pods, which are created once
-//! the initializer has succeeded. The harness ends it, because pods on simulated nodes run indefinitely.
+//! the initializer has succeeded. The harness ends the initializer: pods on simulated nodes run indefinitely.
 
 use conformance_driver::pod_health::Containers;
 
