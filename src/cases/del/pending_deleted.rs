@@ -38,7 +38,7 @@ pub(super) fn check(history: &History) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    /// Rulings on leftovers and pods: `before` are bound before the deletion, `after` after it.
+    /// Rulings on leftovers and pods. `before` pods are bound before the deletion, `after` pods after it.
     fn rulings(before: usize, after: usize, left: Value) -> [Ruling; 2] {
         let waits = Story::flat().submitted(one_clique("pending", 5)).workers("pending", 5, before);
         let deleted = waits.mark(SharedMark::Deleted, Value::Null).workers("pending", 5, after);

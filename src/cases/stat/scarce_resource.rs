@@ -80,7 +80,7 @@ fn gangs(history: &History) -> Result<Vec<(Gang, Terms)>, Broken> {
     SETS.iter().map(gang).collect()
 }
 
-/// Returns the terms of the resource of which a pod requests more than any node has, or else of the taint.
+/// A pod requests more of one resource than any node has: returns its terms. Otherwise, those of the taint.
 fn terms(history: &History, set: &str) -> Result<Terms, Broken> {
     let live = history.end();
     let fits = |resource: &str, amount: Amount| {

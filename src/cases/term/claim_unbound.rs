@@ -1,6 +1,6 @@
-//! 5 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs, one of which waits for a volume, and a gang of 3 pods x 8
-//! GPUs, two of which wait. The first gang, the control, gets its volume within the termination delay of 30
-//! s, the other gang only after its termination.
+//! 5 nodes x 8 GPUs; a gang of 2 pods x 8 GPUs where one waits for a volume, and a gang of 3 pods where two
+//! wait. The first gang, the control, gets its volume within the termination delay of 30 s. The other gang
+//! gets its volumes only after its termination.
 
 use conformance_check::lifecycle::reasons::{self, Why};
 use conformance_driver::limits::RETRIES;

@@ -30,7 +30,7 @@ use conformance_history::{Change, Version, is_of_canary, name};
 use crate::prelude::*;
 
 marks! {
-    /// `{"set", "freedBy"}`: the PodCliqueSet, and the clause that demands that the pods in its room go away.
+    /// `{"set", "freedBy"}`: the PodCliqueSet, and the clause about the deletion of the pods in its room.
     ENDED = "the reason ends";
     /// `{"set"}`: the PodCliqueSet.
     FREED = "the pods in its room are deleted";
