@@ -74,7 +74,7 @@ pub fn are_shared(history: &History, scope: &Scope, generation: usize) -> Ruling
     })
 }
 
-/// Requires that shared claims are free or deleted, if only briefly, once all old pods are gone (TERM-20).
+/// Requires that shared claims are free or deleted, if only briefly, after the last old pod (TERM-20).
 pub fn are_freed(history: &History, scope: &Scope) -> Ruling {
     let claims = shared(&only_generation(history, scope, 0), scope);
     none(terminations(history, scope).first().into_iter().flat_map(|termination| {
