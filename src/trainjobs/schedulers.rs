@@ -8,8 +8,8 @@ use conformance_expect::schedulers::{self, volcano};
 use conformance_history::Pod;
 use serde_json::{Value, json};
 
-/// Annotation of the runtime in a manifest: the node label key of a topology level, in one domain of which a
-/// TrainJob must be bound. The harness translates the annotation for each scheduler.
+/// Annotation of the runtime in a manifest: the node label key of a topology level. A TrainJob must be bound
+/// in one domain of this level. The harness translates the annotation for each scheduler.
 const REQUIRED_LEVEL: &str = "conformance.grove.io/required-level";
 
 /// Assigns a runtime to the target's scheduler, with the trainer's gang policy for it, if any. A policy in

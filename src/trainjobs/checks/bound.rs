@@ -109,7 +109,7 @@ pub(crate) fn first_stage_is_whole(history: &History, live: &Live, name: &str) -
 pub(crate) fn whole_or_nothing(history: &History) -> Ruling {
     let names = history.header.submitted.keys().filter(|name| !name.starts_with("runtime "));
     let is_atomic = history.header.target.declares(Feature::AtomicTrainJob);
-    // TRN-13 covers TrainJobs with stages, of which the later ones may not exist yet.
+    // TRN-13 covers TrainJobs with stages, because later stages may not exist yet.
     let units = names
         .filter_map(|name| train_job(history, name).ok())
         .flat_map(|train_job| train_job.units(is_atomic && !train_job.has_stages()));
