@@ -1,8 +1,8 @@
 //! 2 nodes x 8 GPUs; a gang of 3 pods x 8 GPUs: one pod short. The case deletes the first gang resource of
-//! the gang while the operator is down, and then eight times, each time with a different fault between the
-//! operator and the API server. Then the case changes each pod once, because koord-scheduler counts only pods
-//! that changed after their PodGroup was restored. Finally, a third node joins. Case
-//! `gang/restored-while-pending` tests the scheduler without these pod changes.
+//! the gang while the operator is down. Then it deletes this resource eight times, each time with a different
+//! fault between the operator and the API server. Then the case changes each pod once, because
+//! koord-scheduler counts only pods that changed after their PodGroup was restored. Finally, a third node
+//! joins. Case `gang/restored-while-pending` tests the scheduler without these pod changes.
 
 use conformance_history::name;
 

@@ -1,7 +1,7 @@
 //! PodCliqueSet `tree` has topology constraints at all three levels. Its base PodGang has a router and 2 of
-//! the 3 replicas of a scaling group of 2 cliques, which become the router's PodGroup and 2
-//! CompositePodGroups. Then the case creates a PodGang whose names are too long for a label and for an
-//! object, unless the operator acts only on PodGangs of PodCliqueSets.
+//! the 3 replicas of a scaling group of 2 cliques: a PodGroup and 2 CompositePodGroups. Then the case creates
+//! a PodGang whose names are too long for a label and for an object. It omits this PodGang if the operator
+//! acts only on PodGangs of PodCliqueSets.
 
 use conformance_check::order;
 

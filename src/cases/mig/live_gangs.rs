@@ -1,5 +1,5 @@
-//! 4 nodes x 8 GPUs. The old operator creates PodCliqueSets: one runs, one was scaled out (a clique 1 -> 2, a
-//! scaling group 1 -> 3), one was scaled to zero, and a gang of 5 pods x 8 GPUs is one pod short.
+//! 4 nodes x 8 GPUs. The old operator creates four PodCliqueSets. One runs, one was scaled out (a clique 1 ->
+//! 2, a scaling group 1 -> 3), one was scaled to zero. A gang of 5 pods x 8 GPUs is one pod short.
 //!
 //! Then the new operator replaces the old one, and the fifth node joins. In an upgrade of Kubernetes, the
 //! next version takes over the etcd instead. The harness first deletes gang resources that it cannot read.

@@ -1,8 +1,8 @@
 //! 1 node x 8 GPUs and 1 node without GPUs; a clique of one pod x 8 GPUs, and a scaling group of 3 replicas
 //! of 2 pods without GPUs (minimum 2). Two replicas are breached one after the other, and then two at once.
 //! Before that, the node x 8 GPUs is cordoned, so there is room for the scaled PodGang but not for the base
-//! PodGang. The termination delay of 9 s is longer than the time for which the base PodGang stays partially
-//! bound, because some backends terminate such a gang too (TERM-17).
+//! PodGang. The delay of 9 s is longer than the base PodGang stays partially bound, because some backends
+//! terminate such a gang too (TERM-17).
 
 use conformance_expect::scopes::{Scope, SetReplica};
 
