@@ -254,7 +254,7 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
             _ = terminate.recv() => ("SIGTERM", "terminated"),
         };
         match interruption.request(signal) {
-            Some(running) => output::say(&finishing(reason, running)),
+            Some(running) => output::say(&interruption_message(reason, running)),
             None => break reason,
         }
     };
@@ -273,13 +273,13 @@ async fn interruptible(verb: Verb) -> Result<Exit, Failure> {
     }))
 }
 
-fn finishing(reason: &str, running: usize) -> String {
-    let finishing = match running {
+fn interruption_message(reason: &str, running: usize) -> String {
+    let consequence = match running {
         0 => "cleaning up".to_owned(),
-        1 => "finishing 1 running case".to_owned(),
-        running => format!("finishing {running} running cases"),
+        1 => "cancelling 1 running case".to_owned(),
+        running => format!("cancelling {running} running cases"),
     };
-    format!("{reason}: {finishing}; press Ctrl-C again to kill")
+    format!("{reason}: {consequence}; press Ctrl-C again to kill")
 }
 
 fn run_id() -> String {
@@ -297,13 +297,13 @@ pub fn launcher_failed(reason: &str) -> std::process::ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use super::finishing;
+    use super::interruption_message;
 
     #[rstest::rstest]
     #[case(0, "interrupted: cleaning up; press Ctrl-C again to kill")]
-    #[case(1, "interrupted: finishing 1 running case; press Ctrl-C again to kill")]
-    #[case(10, "interrupted: finishing 10 running cases; press Ctrl-C again to kill")]
+    #[case(1, "interrupted: cancelling 1 running case; press Ctrl-C again to kill")]
+    #[case(10, "interrupted: cancelling 10 running cases; press Ctrl-C again to kill")]
     fn the_message_counts_the_running_cases(#[case] running: usize, #[case] message: &str) {
-        assert_eq!(finishing("interrupted", running), message);
+        assert_eq!(interruption_message("interrupted", running), message);
     }
 }

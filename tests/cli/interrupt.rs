@@ -77,7 +77,7 @@ fn a_workload_of_1000_pods_is_interrupted_within_5_seconds(#[case] signal: &str,
     };
     let (said, code) = interrupted_when(&cli, &args, has_many_pods, &[signal], IDLE_LIMIT);
     assert_eq!(code, Some(3), "{said}");
-    for text in ["finishing 1 running case", &format!("Incomplete: interrupted ({cause});")] {
+    for text in ["cancelling 1 running case", &format!("Incomplete: interrupted ({cause});")] {
         assert!(said.contains(text), "{text}: {said}");
     }
     assert_nothing_is_left(&cli);
@@ -87,8 +87,8 @@ fn a_workload_of_1000_pods_is_interrupted_within_5_seconds(#[case] signal: &str,
 }
 
 #[rstest::rstest]
-#[case("-INT", "interrupted: finishing", "SIGINT")]
-#[case("-TERM", "terminated: finishing", "SIGTERM")]
+#[case("-INT", "interrupted: cancelling", "SIGINT")]
+#[case("-TERM", "terminated: cancelling", "SIGTERM")]
 fn an_interrupted_run_cleans_up_and_writes_an_incomplete_report(
     #[case] signal: &str,
     #[case] expected: &str,
