@@ -44,7 +44,7 @@ fn fault(live: &Live, service: &Value, name: &str, publishes: bool) -> Option<St
         let is_of_replica = pod.0["spec"]["subdomain"] == name;
         match (is_of_replica, selects(pod)) {
             (true, false) => Some(format!("does not select Pod {}, which names it as subdomain", pod.name())),
-            (false, true) => Some(format!("selects Pod {}, which names another subdomain", pod.name())),
+            (false, true) => Some(format!("selects Pod {}, which does not name it as subdomain", pod.name())),
             _ => None,
         }
     })
@@ -109,7 +109,8 @@ mod tests {
         1, "/spec/selector", json!({}), "does not select Pod p0, which names it as subdomain"
     )]
     #[case::every_replica(
-        1, "/spec/selector", json!({names::PART_OF: "w"}), "selects Pod p1, which names another subdomain"
+        1, "/spec/selector", json!({names::PART_OF: "w"}),
+        "selects Pod p1, which does not name it as subdomain"
     )]
     #[case::label(
         2,
