@@ -3,7 +3,7 @@ use conformance_contract::scheduler::Scheduler;
 use crate::schedulers::{self, Install, SchedulerProcess};
 use crate::trainer;
 
-/// In the order of restarts. In a new cluster, kube-scheduler starts first and the others after KWOK.
+/// In the order of restarts. In a new cluster, only kube-scheduler starts before KWOK, the others after it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     Etcd,

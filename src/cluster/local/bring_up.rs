@@ -1,5 +1,5 @@
-//! Starts the control plane in order. A scheduler waits indefinitely for a missing CRD, so its CRDs come
-//! first. So does kube-controller-manager: its garbage collector looks for new kinds only every 30 s.
+//! Starts the control plane in order. CRDs precede the schedulers, which wait indefinitely for a missing CRD,
+//! and kube-controller-manager, whose garbage collector looks for new kinds only every 30 s.
 
 use std::time::{Duration, Instant};
 
