@@ -1,5 +1,5 @@
-//! Starts configuration, CRDs, backends, certificate, caches, webhooks and health, leadership, reconcilers.
-//! SIGTERM is handled from the start, because the kernel ignores it for PID 1 without a handler.
+//! Startup order: configuration, CRDs, backends, certificate, caches, webhooks and health, leadership,
+//! reconcilers. SIGTERM is handled from the start: the kernel ignores it for PID 1 without a handler.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! The parts of `scheduling.k8s.io` that this backend writes: Workload and PodGroup of Kubernetes 1.36
-//! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup (`v1alpha3`). k8s-openapi has one version.
+//! (`v1alpha2`) and 1.37 (`v1beta1`), and CompositePodGroup of 1.37 (`v1alpha3`). A build of k8s-openapi
+//! has only one of these versions.
 
 use kube::core::{ApiResource, DynamicObject};
 use serde::Serialize;

@@ -1,5 +1,5 @@
 //! The scheduler of a node pool schedules the PodGroups and pods with the pool's label. Without it, they
-//! belong to the default pool. A gang is in one pool, so all labels of a PodCliqueSet must be equal (KAI-09).
+//! belong to the default pool. A gang is in one pool, so all its cliques need the same label (KAI-09).
 
 use grove_api::{PodCliqueSet, PodGang};
 use kube::ResourceExt;

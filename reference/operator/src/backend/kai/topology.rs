@@ -1,4 +1,5 @@
-//! A KAI Topology per ClusterTopologyBinding (KAI-13, TOPO-09). A node without one label is in no domain.
+//! A KAI Topology per ClusterTopologyBinding, with the same name (KAI-13, TOPO-09). KAI puts a node that
+//! lacks the label of one level into no domain of any level.
 
 use async_trait::async_trait;
 use grove_api::ClusterTopologyBinding;

@@ -28,7 +28,8 @@ pub(super) struct HyperNodes {
     client: Client,
 }
 
-/// The oldest binding without a reference to other HyperNodes. Of equally old ones, that with `hyper_nodes`.
+/// The oldest binding that references no HyperNodes of another owner. Of equally old ones, the one that
+/// already has `hyper_nodes`.
 pub(super) fn applied_binding<'a>(
     bindings: impl IntoIterator<Item = &'a ClusterTopologyBinding>,
     hyper_nodes: impl Iterator<Item = &'a ObjectMeta>,
