@@ -83,7 +83,8 @@ pub fn bound_by_own_scheduler(history: &History) -> Ruling {
     none(violations)
 }
 
-/// Requires gang resources of the target's scheduler (GANG-08), each of the backend of its own PodGang.
+/// Requires that each gang resource is of the backend of its own PodGang. The target's scheduler must have
+/// had one (GANG-08).
 pub fn resources_of_own_gangs(history: &History) -> Ruling {
     let backends: BTreeMap<&str, &str> = schedulers::kinds().into_iter().collect();
     let resources = || history.versions().filter(|version| is_gang_resource(version.object));

@@ -34,7 +34,7 @@ const PODGROUP_MISSING: Code = Code::new("podgroup-missing");
 const WRONG_REFERENCES: Code = Code::new("wrong-references");
 const UNSORTED_REFERENCES: Code = Code::new("unsorted-references");
 
-/// Requires base PodGangs, no PodGang outside `gangs`, and correct owners and gang labels (GANG-01).
+/// Requires the base PodGangs, no PodGang outside `gangs`, and correct owners and gang labels (GANG-01).
 pub fn base(live: &Live, set: &str, gangs: &[Gang]) -> Ruling {
     let missing = absent(live, gangs.iter().filter(|gang| gang.is_base));
     let pcs = live.get("PodCliqueSet", set);

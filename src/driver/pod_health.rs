@@ -167,7 +167,7 @@ impl TestContext {
         self.patch("Node", node, json!({"spec": {"unschedulable": closed}})).await.map(drop)
     }
 
-    /// Taints a node against pods without a toleration of [`CLOSED`]. On a cordoned node, KAI places none.
+    /// Taints a node against pods that do not tolerate [`CLOSED`]. On a cordoned node, KAI places no pod.
     pub async fn close(&self, node: &str, closed: bool) -> Result<(), Stop> {
         // Read the node from the API server, because the live state of a namespace does not include nodes.
         let answer = self.attempt(http::Method::GET, "Node", node, &Value::Null).await?;

@@ -13,7 +13,7 @@ pub struct Domain<'a> {
     pub nodes: BTreeSet<&'a str>,
 }
 
-/// The domains of the nodes, widest level first. Nodes without a label for each level are left out.
+/// The domains of the nodes, widest level first. Nodes with an absent or empty label are left out.
 pub fn domains<'a>(nodes: impl IntoIterator<Item = &'a Value>) -> Vec<Domain<'a>> {
     let label = |node: &'a Value, key: &str| {
         node["metadata"]["labels"][key].as_str().filter(|value| !value.is_empty())

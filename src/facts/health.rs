@@ -22,8 +22,8 @@ fn has_ready(pod: Pod<'_>) -> bool {
     pod.condition("Ready").is_some_and(|ready| ready["status"] == "True")
 }
 
-/// Whether a pod is bound, and is Ready or has no failed or unready container. A container that has not
-/// started is not unready, and neither is a running init container, which becomes Ready only at its end.
+/// Whether a pod is bound, and is Ready or has no failed or unready container. Containers that have not
+/// started do not count as unready, nor do running init containers, which become Ready only at their end.
 pub fn is_healthy(pod: Pod<'_>) -> bool {
     let status = &pod.0["status"];
     let (inits, containers) = (list(&status["initContainerStatuses"]), list(&status["containerStatuses"]));

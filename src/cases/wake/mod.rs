@@ -2,7 +2,7 @@
 //!
 //! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in
 //! each cycle, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event without effect. So
-//! `wake/koordinator` uses its default interval.
+//! `wake/koordinator` restores the scheduler's default interval.
 
 pub(crate) mod claim_freed;
 pub(crate) mod gang_deleted;

@@ -51,7 +51,8 @@ pub(super) fn args(of: &Apiserver<'_>) -> Vec<String> {
     args.extend(audit::args(of.audit_policy, of.audit_log));
     args.extend(of.gates.flag());
     if !of.watch_cache {
-        // Without the watch cache, watches of quiet kinds get no bookmarks, so they resume at old versions.
+        // Without the watch cache, watches of quiet kinds get no bookmarks. They resume at old versions,
+        // which must not be compacted.
         args.extend(["--watch-cache=false".into(), "--etcd-compaction-interval=0".into()]);
     }
     if !of.runtime_config.is_empty() {
