@@ -7,7 +7,7 @@ use conformance_contract::target::Target;
 use conformance_contract::violation::Code;
 use conformance_expect::schedulers;
 use conformance_facts::topology::{BINDING, entry};
-use conformance_history::{Change, History, Live, Version, condition};
+use conformance_history::{Change, History, Live, Version, condition, owners};
 use serde_json::Value;
 
 use super::{Shown, ensure, none, precondition, violation};
@@ -88,10 +88,7 @@ pub fn explains_drift(history: &History, live: &Live, binding: &str) -> Ruling {
 
 pub fn names_reference(history: &History, live: &Live, binding: &str) -> Ruling {
     let (found, entry) = (existing_binding(live, binding)?, entry_of_target(history, live, binding)?);
-    let references = found["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
-    let mut references =
-        references.filter(|reference| reference["schedulerName"] == history.header.target.backend());
-    let Some(reference) = references.find_map(|reference| reference["topologyReference"].as_str()) else {
+    let Some(reference) = reference(history, found) else {
         return Err(Broken::NotReached(format!("{BINDING} {binding} has no topologyReference")));
     };
     let is_named = entry["message"].as_str().is_some_and(|message| message.contains(reference));
@@ -117,15 +114,26 @@ fn entry_of_target<'a>(history: &History, live: &'a Live, binding: &str) -> Resu
     })
 }
 
-pub fn never_created_for(history: &History, binding: &str) -> Ruling {
+fn reference<'a>(history: &History, binding: &'a Value) -> Option<&'a str> {
+    let references = binding["spec"]["schedulerTopologyBindings"].as_array().into_iter().flatten();
+    let mut references =
+        references.filter(|reference| reference["schedulerName"] == history.header.target.backend());
+    references.find_map(|reference| reference["topologyReference"].as_str())
+}
+
+/// Requires that no topology resource is created for a binding that refers to one (TOPO-17). The owner or the
+/// name shows this. A third party creates the resource of the referenced name after the entry `until`.
+pub fn never_created_for(history: &History, binding: &str, until: usize) -> Ruling {
     let kind = kind(history.header.target)?;
-    if history.named(BINDING, binding).next().is_none() {
+    let Some(referring) = history.named(BINDING, binding).next() else {
         return Err(Broken::NotReached(format!("{BINDING} {binding} never existed")));
-    }
-    let of_binding = history.of(kind).filter(|version| {
-        let owners = version.object["metadata"]["ownerReferences"].as_array().into_iter().flatten();
-        version.change == Change::Added
-            && owners.into_iter().any(|owner| owner["kind"] == BINDING && owner["name"] == binding)
+    };
+    let reference = reference(history, referring.object);
+    let created = history.of(kind).filter(|version| version.change == Change::Added);
+    let of_binding = created.filter(|version| {
+        let has_owner = |owner: &Value| owner["kind"] == BINDING && owner["name"] == binding;
+        let has_referenced_name = version.index < until && Some(version.name()) == reference;
+        has_referenced_name || version.name() == binding || owners(version.object).iter().any(has_owner)
     });
     none(of_binding.map(|version| {
         violation(
@@ -327,7 +335,6 @@ mod tests {
         seen["status"] = json!({"seen": true});
         let kept = story().modified(seen).end();
         assert_eq!(message(untouched(&kept, uid, 9)), "satisfied");
-        assert_eq!(message(never_created_for(&kept, NAME)), "satisfied");
         for touched in [
             story().modified(topology(names::RACK)).end(),
             story().modified(owned(topology(names::HOST), BINDING, NAME)).end(),
@@ -339,14 +346,36 @@ mod tests {
             );
             assert_eq!(message(untouched(&touched, uid, 2)), "satisfied", "it was changed later");
         }
-        let created = story().added(owned(object("Topology", "x"), BINDING, NAME)).end();
-        assert_eq!(
-            message(never_created_for(&created, NAME)),
-            "Topology x was created for ClusterTopologyBinding rows, want none"
+    }
+
+    #[rstest::rstest]
+    #[case::owned_by_the_binding(owned(object("Topology", "x"), BINDING, NAME), Some("x"))]
+    #[case::with_the_name_of_the_binding(object("Topology", NAME), Some(NAME))]
+    #[case::with_the_referenced_name(object("Topology", "site"), Some("site"))]
+    #[case::of_another_binding(owned(object("Topology", "others"), BINDING, "others"), None)]
+    fn a_topology_resource_for_a_binding_with_a_reference_is_a_violation(
+        #[case] topology: Value,
+        #[case] created: Option<&str>,
+    ) {
+        let mut referring = binding(&[], "Unknown");
+        referring["spec"]["schedulerTopologyBindings"] =
+            json!([{"schedulerName": "kai-scheduler", "topologyReference": "site"}]);
+        let history = Story::on(Target::KAI).added(referring).added(topology).end();
+        let wanted = created.map_or_else(
+            || "satisfied".to_owned(),
+            |name| format!("Topology {name} was created for ClusterTopologyBinding rows, want none"),
         );
+        assert_eq!(message(never_created_for(&history, NAME, 2)), wanted);
+        if created == Some("site") {
+            assert_eq!(
+                message(never_created_for(&history, NAME, 1)),
+                "satisfied",
+                "a third party created it"
+            );
+        }
         assert_eq!(
-            message(never_created_for(&created, "others")),
-            "not reached: ClusterTopologyBinding others never existed"
+            message(never_created_for(&history, "absent", 2)),
+            "not reached: ClusterTopologyBinding absent never existed"
         );
     }
 

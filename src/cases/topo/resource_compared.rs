@@ -77,7 +77,9 @@ fn check(history: &History) -> Vec<Finding> {
             history.reached(OTHER).map(drop)
         }),
         finding(TOPO_17, || {
-            never_created_for(history, &name)?;
+            // Without this mark, the case has created no topology resource.
+            let until = history.reached(MISSING).map_or(history.entries.len(), |(index, _)| index);
+            never_created_for(history, &name, until)?;
             history.reached(MISSING)?;
             if history.header.target != Target::KAI {
                 return Ok(());
