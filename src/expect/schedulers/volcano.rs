@@ -89,9 +89,11 @@ impl Expectations for Volcano {
         // Tiers by level, widest level first, like the domains.
         let mut tiers: Vec<(&str, BTreeSet<u64>)> = Vec::new();
         let is_of_domain = |name: &Value| found.iter().any(|found| found["metadata"]["name"] == *name);
+        // Only owner references, if the operator sets them, distinguish the HyperNodes of a third party.
+        let has_owners = found.iter().any(|found| is_owned_by(found, binding));
         let names = live.of(hyper_nodes::KIND).filter(|object| hyper_nodes::mentions(object, pool));
-        let names =
-            names.filter(|object| is_owned_by(object, binding)).map(|object| &object["metadata"]["name"]);
+        let names = names.filter(|object| !has_owners || is_owned_by(object, binding));
+        let names = names.map(|object| &object["metadata"]["name"]);
         faults.extend(
             names
                 .filter(|name| !is_of_domain(name))
@@ -228,6 +230,20 @@ mod tests {
     #[case::of_a_deleted_node(
         |all: &mut Vec<Value>| drop(all.remove(1)),
         Some("HyperNode host-ns-1 matches no domain, want it absent")
+    )]
+    #[case::of_a_deleted_node_without_owners(
+        |all: &mut Vec<Value>| {
+            all.iter_mut().for_each(|object| object["metadata"]["ownerReferences"] = json!([]));
+            drop(all.remove(1));
+        },
+        Some("HyperNode host-ns-1 matches no domain, want it absent")
+    )]
+    #[case::of_a_third_party(
+        |all: &mut Vec<Value>| {
+            let spec = json!({"tier": 9, "members": []});
+            all.push(json!({"kind": "HyperNode", "metadata": {"name": "ns-theirs"}, "spec": spec}));
+        },
+        None
     )]
     #[case::two_tiers(
         |all: &mut Vec<Value>| all[6]["spec"]["tier"] = json!(2),
