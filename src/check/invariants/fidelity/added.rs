@@ -70,9 +70,9 @@ fn added(wanted: &Value, found: &Value, path: &str, declared: &[PodAddition]) ->
     }
 }
 
-/// The label selector of an affinity term or a spread constraint, without the expressions that the API server
-/// derives from the label keys next to it:
-/// <https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#matchlabelkeys>.
+/// The label selector of an affinity term or, since Kubernetes 1.34, of a spread constraint, without the
+/// expressions that the API server derives from the label keys next to it (`applyLabelKeysToLabelSelector` in
+/// `pkg/registry/core/pod/strategy.go`).
 fn own_selector(term: &Value) -> Value {
     let mut selector = term["labelSelector"].clone();
     if let Some(expressions) = selector.get_mut("matchExpressions").and_then(Value::as_array_mut) {
@@ -278,6 +278,23 @@ mod tests {
         assert_eq!(found.is_none(), is_derived, "{found:?}");
         let at = format!("].labelSelector.matchExpressions[{key}]");
         assert!(found.is_none_or(|found| found.ends_with(&at)));
+    }
+
+    #[rstest::rstest]
+    #[case::of_a_key("revision", true)]
+    #[case::another_key("zone", false)]
+    fn a_spread_constraint_may_have_derived_expressions(#[case] key: &str, #[case] is_derived: bool) {
+        let mut constraint = json!({
+            "topologyKey": "rack", "labelSelector": {"matchLabels": {"app": "a"}},
+            "matchLabelKeys": ["revision"],
+        });
+        let spec = |constraint: &Value| json!({"topologySpreadConstraints": [constraint]});
+        let clique = json!({"name": "a", "spec": {"podSpec": spec(&constraint)}});
+        let expression = json!({"key": key, "operator": "In", "values": ["r"]});
+        constraint["labelSelector"]["matchExpressions"] = json!([expression]);
+        let pod = json!({"metadata": {}, "spec": spec(&constraint)});
+        let found = path(&json!({}), &clique, &pod, true, &[]);
+        assert_eq!(found.is_none(), is_derived, "{found:?}");
     }
 
     #[rstest::rstest]
