@@ -338,3 +338,7 @@ impl ReplicaView {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "update_view_tests.rs"]
+mod tests;
