@@ -12,7 +12,7 @@ node n1 8
 volcano_podgroup gang 1
 volcano_pod gang-1 gang 8
 within 60 "a free node, a gang of one: it is bound" are_bound gang-1
-# The PodGroup may also get such an event before its pod exists, which says that the group is not ready.
+# Such an event before the pod exists is correct: its message says that the group is not ready.
 warning() {
     get /api/v1/namespaces/default/events | jq -r '.items[] |
         select(.type == "Warning" and .reason == "Unschedulable" and .involvedObject.kind == "PodGroup") |
