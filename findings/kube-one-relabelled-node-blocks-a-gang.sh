@@ -25,6 +25,7 @@ within 30 "four nodes in one rack: a gang of three is bound" are_bound gang-1 ga
 
 relabelled=$(get "$pods/gang-1" | jq -r .spec.nodeName)
 patched "/api/v1/nodes/$relabelled" <<<'{"metadata": {"labels": {"rack": null}}}'
+# No object shows when the scheduler has seen the change.
 sleep 2
 delete "$pods/gang-3?gracePeriodSeconds=0"
 pod gang-4 gang 8
