@@ -94,7 +94,8 @@ impl TestContext {
     }
 
     /// Starts the new operator, and waits until no object has the old layout and no status reports a
-    /// migration. This may be true at once, so a period follows. After a timeout, a check decides.
+    /// migration. This may be true before the operator acts, so the harness then watches for a period. After
+    /// a timeout, a check decides.
     pub async fn end_upgrade(&self) -> Result<(), Stop> {
         let cluster = self.local()?;
         cluster.start_part(Part::Controller).await?;

@@ -202,7 +202,8 @@ async fn run_until_killed<'a>(
     }
 }
 
-/// Whether more than half of a panel fail, from the shorter half of the cases. Ends when it is decided.
+/// Whether more than half of a panel of cases fail. All are from the shorter half of the cases. Ends when
+/// either half is reached.
 async fn most_fail(
     subject: &impl Subject,
     baseline: &Baseline,

@@ -35,7 +35,8 @@ pub(super) struct Settings {
     pub after_own_writes: bool,
 }
 
-/// How long to wait for more changes of an object. Later changes do not restart the time, so that it ends.
+/// How long to wait for more changes of an object. Later changes do not restart the time, because
+/// an object that changes constantly must be reconciled too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gather {
     pub min: Duration,
