@@ -93,6 +93,13 @@ impl Expectations for Volcano {
         let has_owners = found.iter().any(|found| is_owned_by(found, binding));
         let names = live.of(hyper_nodes::KIND).filter(|object| hyper_nodes::mentions(object, pool));
         let names = names.filter(|object| !has_owners || is_owned_by(object, binding));
+        // A synthetic root above all levels is allowed. It has a tier of its own.
+        let is_root = |object: &Value| {
+            let nodes = hyper_nodes::nodes_of(live, object);
+            domains.iter().all(|domain| domain.nodes.is_subset(&nodes))
+                && found.iter().all(|found| hyper_nodes::tier(found) != hyper_nodes::tier(object))
+        };
+        let names = names.filter(|object| !is_root(object));
         let names = names.map(|object| &object["metadata"]["name"]);
         faults.extend(
             names
@@ -185,6 +192,13 @@ mod tests {
         ]
     }
 
+    /// Contains the same nodes as the block `ns-b`.
+    fn above_the_block(tier: u64) -> Value {
+        let member = json!({"type": "HyperNode", "selector": {"exactMatch": {"name": "block-ns-b"}}});
+        let spec = json!({"tier": tier, "members": [member]});
+        owned(json!({"kind": "HyperNode", "metadata": {"name": "top"}, "spec": spec}), BINDING, "t")
+    }
+
     #[test]
     fn a_request_is_added_only_to_pod_clique_sets_of_the_suite() {
         let containers = json!([{"name": "a"}, {"name": "b", "resources": {}}]);
@@ -244,6 +258,11 @@ mod tests {
             all.push(json!({"kind": "HyperNode", "metadata": {"name": "ns-theirs"}, "spec": spec}));
         },
         None
+    )]
+    #[case::with_a_root(|all: &mut Vec<Value>| all.push(above_the_block(4)), None)]
+    #[case::with_two_blocks(
+        |all: &mut Vec<Value>| all.push(above_the_block(3)),
+        Some("HyperNode top matches no domain, want it absent")
     )]
     #[case::two_tiers(
         |all: &mut Vec<Value>| all[6]["spec"]["tier"] = json!(2),
