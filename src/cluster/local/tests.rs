@@ -16,9 +16,8 @@ fn etcd_argv() {
     insta::assert_yaml_snapshot!(etcd::args(Path::new("DIR/etcd"), 1001, 1002));
 }
 
-#[test]
-fn apiserver_argv() {
-    insta::assert_yaml_snapshot!(apiserver::args(&apiserver::Apiserver {
+fn apiserver_args(watch_cache: bool) -> Vec<String> {
+    apiserver::args(&apiserver::Apiserver {
         etcd_port: 1001,
         port: 1003,
         client_ca: Path::new("DIR/ca.crt"),
@@ -30,10 +29,23 @@ fn apiserver_argv() {
         },
         gates: &Gates::workload_api(Kubernetes::V1_36),
         runtime_config: &["scheduling.k8s.io/v1alpha2".into()],
-        watch_cache: true,
+        watch_cache,
         audit_policy: Path::new("DIR/audit-policy.yaml"),
         audit_log: Path::new("DIR/audit.log"),
-    }));
+    })
+}
+
+#[test]
+fn apiserver_argv() {
+    insta::assert_yaml_snapshot!(apiserver_args(true));
+}
+
+#[rstest::rstest]
+#[case("--watch-cache=false")]
+#[case("--etcd-compaction-interval=0")]
+fn only_an_api_server_without_a_watch_cache_keeps_old_versions(#[case] flag: &str) {
+    let has_flag = |watch_cache| apiserver_args(watch_cache).iter().any(|arg| arg == flag);
+    assert!(has_flag(false) && !has_flag(true));
 }
 
 #[test]
