@@ -82,6 +82,14 @@ pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
     !is_bound(pod) && pod.gates().next().is_none() && age.is_some_and(|age| age >= ROOM_WAIT)
 }
 
+/// Whether a deleted pod still has its node. On a lost node it would keep it indefinitely, so its grace period
+/// limits this. The deletion timestamp is the end of this period.
+pub(crate) fn still_has_room(pod: &Pod, now: Timestamp) -> bool {
+    let end = pod.metadata.deletion_timestamp.as_ref();
+    let late = end.and_then(|end| Duration::try_from(now.duration_since(end.0)).ok());
+    is_bound(pod) && end.is_some() && late.is_none_or(|late| late < ROOM_WAIT)
+}
+
 /// The API server, not a scheduler, sets the reason `SchedulingGated`.
 pub(crate) fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
@@ -182,5 +190,23 @@ mod tests {
         let created: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let now = created + jiff::SignedDuration::from_secs(age);
         assert_eq!(waits_for_room(&pod(&spec, reason), now), waits);
+    }
+
+    #[rstest::rstest]
+    #[case::in_its_grace_period(json!({"nodeName": "n"}), Some(-20), true)]
+    #[case::just_over(json!({"nodeName": "n"}), Some(9), true)]
+    #[case::stuck_on_a_lost_node(json!({"nodeName": "n"}), Some(10), false)]
+    #[case::never_bound(json!({}), Some(-20), false)]
+    #[case::not_deleted(json!({"nodeName": "n"}), None, false)]
+    fn a_deleted_pod_has_its_node_until_its_grace_period_is_over(
+        #[case] spec: Value,
+        #[case] since_end: Option<i64>,
+        #[case] has_room: bool,
+    ) {
+        let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+        let mut pod = pod(&spec, None);
+        let end = since_end.map(|since| now - jiff::SignedDuration::from_secs(since));
+        pod.metadata.deletion_timestamp = end.map(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time);
+        assert_eq!(still_has_room(&pod, now), has_room);
     }
 }

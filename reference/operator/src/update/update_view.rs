@@ -17,7 +17,7 @@ use super::rolling_update::{ReplicaState, Unit, Units, UpdateSteps};
 use crate::cache::caches::Caches;
 use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::is_controlled_by;
-use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods, waits_for_room};
+use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods, still_has_room, waits_for_room};
 use crate::faults::{self, fault};
 use crate::plan::pod_clique_object::{generation_hash, template_hash, template_of};
 use crate::plan::startup_order::follows;
@@ -91,7 +91,7 @@ pub(crate) struct CliqueView {
     pub pclq: Arc<PodClique>,
     pods: Vec<Arc<Pod>>,
     has_former: bool,
-    /// A deleted pod still has its node, so its replacement does not count as waiting for room yet.
+    /// Whether a replacement does not count as waiting for room yet.
     has_leaving: bool,
     template: String,
 }
@@ -103,8 +103,7 @@ impl CliqueView {
         let (live, leaving): (Vec<_>, Vec<_>) =
             own_pods(caches, &pclq).into_iter().partition(|pod| is_live(pod));
         let (former, pods): (Vec<_>, Vec<_>) = live.into_iter().partition(|pod| is_former(pod, generation));
-        let has_leaving =
-            leaving.iter().any(|pod| pod.metadata.deletion_timestamp.is_some() && is_bound(pod));
+        let has_leaving = leaving.iter().any(|pod| still_has_room(pod, Timestamp::now()));
         Some(Self { pclq, pods, has_former: !former.is_empty(), has_leaving, template })
     }
 

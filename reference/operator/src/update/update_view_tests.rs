@@ -44,7 +44,7 @@ async fn an_update_awaits_the_replacement_of_a_pod_that_has_its_node(
     world.feeds.pods.apply(pod("replacement", json!({})));
     if let Some(spec) = replaced {
         let mut replaced = pod("replaced", spec);
-        replaced["metadata"]["deletionTimestamp"] = json!("2020-01-01T00:00:30Z");
+        replaced["metadata"]["deletionTimestamp"] = json!(Timestamp::now().to_string());
         world.feeds.pods.apply(replaced);
     }
     let view = CliqueView::of(&world.context.caches, &pcs, Arc::new(pclq)).unwrap();
