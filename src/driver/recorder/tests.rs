@@ -9,6 +9,7 @@ use tower_test::mock;
 use conformance_contract::target::Target;
 use conformance_history::{KINDS, What};
 
+use super::watching::WATCH_LIMIT;
 use super::*;
 
 /// Status code and body. A watch stays open if no response is left, or if the code is [`SILENCE`].
@@ -221,6 +222,16 @@ async fn a_watch_that_does_not_deliver_a_listed_object_restarts() {
     let lists = vec![listed(1, &[]), listed(9, &[pod("p", 7)])];
     let (recorder, _tracked) = recorder(Server::default().list("pods", lists).watch("pods", watches)).await;
     recorder.settle("ns", LIMIT).await.unwrap();
+    assert_eq!(lines(&recorder), ["Added p"], "without a gap, because it resumes at its last version");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_lost_its_connection_restarts() {
+    let watches = vec![watched(&[]), (SILENCE, String::new()), watched(&[("ADDED", pod("p", 7))])];
+    let (recorder, _tracked) = recorder(Server::default().watch("pods", watches)).await;
+    let mut changes = recorder.follow("ns");
+    let delivered = changes.wait_for(|length| *length > 0);
+    tokio::time::timeout(2 * WATCH_LIMIT, delivered).await.expect("in time").unwrap();
     assert_eq!(lines(&recorder), ["Added p"], "without a gap, because it resumes at its last version");
 }
 

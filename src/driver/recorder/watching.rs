@@ -22,6 +22,10 @@ const SHORT_PAUSE: Duration = Duration::from_millis(200);
 const MANY_FAILURES: u32 = 50;
 const LONG_PAUSE: Duration = Duration::from_secs(1);
 const LIST_LIMIT: Duration = Duration::from_secs(30);
+/// The API server ends a watch after this time.
+const WATCH: Duration = Duration::from_secs(290);
+/// A watch that is open for longer has lost its connection, for example at a load balancer.
+pub(super) const WATCH_LIMIT: Duration = Duration::from_secs(320);
 /// The list is read in pages, because a full list of a large cluster would take hundreds of MiB.
 const PAGE: u32 = 500;
 
@@ -79,6 +83,10 @@ impl Watching {
                     tracing::info!(kind = kind.name, "the watch did not deliver what a list shows, restarting it");
                     Resume::AtOnce
                 }
+                () = sleep(WATCH_LIMIT) => {
+                    tracing::info!(kind = kind.name, "the API server did not end the watch, restarting it");
+                    Resume::AtOnce
+                }
             };
             match resume {
                 Resume::AtOnce => from = Some(version),
@@ -107,8 +115,9 @@ impl Watching {
     /// Watches from `version` on, and advances `version` to the last delivered one.
     async fn watch_from(&self, kind: &Kind, version: &mut String) -> Resume {
         let path = format!(
-            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds=290&resourceVersion={version}",
-            kind.path(None)
+            "{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={}&resourceVersion={version}",
+            kind.path(None),
+            WATCH.as_secs()
         );
         let stream = match http::Request::get(path).body(Vec::new()).map_err(kube::Error::HttpError) {
             Ok(request) => self.client.request_events::<Value>(request).await,
