@@ -12,7 +12,7 @@ use conformance_history::Kind;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::limits::SETTLE;
+use super::limits::RECOVERY;
 use crate::recorder::Recorder;
 use crate::speed::Speed;
 
@@ -75,7 +75,7 @@ impl TestCluster {
         run: &str,
     ) -> Result<Self, ClusterError> {
         let client = cluster.client();
-        let recorder = Recorder::start(client.clone(), schedulers, kinds, SETTLE.length).await?;
+        let recorder = Recorder::start(client.clone(), schedulers, kinds, RECOVERY.length).await?;
         let speed = Speed::measure(client.clone()).await;
         if recorder.kind("ClusterTopologyBinding").is_some() {
             shared::hold(&client, &binding(names::TOPOLOGY, &LEVELS), (names::RUN, run)).await?;
