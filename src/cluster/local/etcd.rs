@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// The recommended maximum, 8 GiB. The default of 2 GiB is too little for control planes without compaction.
+const QUOTA: u64 = 8 << 30;
+
 pub(super) fn args(data: &Path, client_port: u16, peer_port: u16) -> Vec<String> {
     let client = format!("http://127.0.0.1:{client_port}");
     let peer = format!("http://127.0.0.1:{peer_port}");
@@ -13,6 +16,7 @@ pub(super) fn args(data: &Path, client_port: u16, peer_port: u16) -> Vec<String>
         format!("--initial-advertise-peer-urls={peer}"),
         format!("--initial-cluster=default={peer}"),
         "--unsafe-no-fsync".into(),
+        format!("--quota-backend-bytes={QUOTA}"),
         "--log-level=warn".into(),
     ]
 }
