@@ -22,6 +22,8 @@ pub(crate) fn plain_client(port: u16) -> Result<Client, ClusterError> {
     // Without a list of root certificates, the client reads the system's, and fails if there are none.
     let mut config = kube::Config::new(url);
     config.root_cert = Some(Vec::new());
+    // A response 503 has a reason. Retries would hide it until the caller's timeout.
+    config.default_retry = false;
     Client::try_from(config).map_err(ClusterError::during("connect"))
 }
 

@@ -43,6 +43,7 @@ use kube::Client;
 use parking_lot::{Mutex, MutexGuard};
 use rustix::process::Signal;
 
+use self::readiness::etcd_is_healthy;
 use super::node_pools::NodePools;
 use super::{ClusterError, SchedulerFailure};
 
@@ -198,7 +199,8 @@ impl LocalCluster {
         if let Some(death) = self.dead() {
             return Err(death);
         }
-        self.apiserver_answers().await
+        self.apiserver_answers().await?;
+        etcd_is_healthy(self.layout.etcd.0.number).await
     }
 
     pub async fn start_part(&self, part: Part) -> Result<(), ClusterError> {

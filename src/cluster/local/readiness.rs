@@ -14,6 +14,8 @@ use crate::plain_http::{get, plain_client};
 const CONTROL_PLANE: Duration = Duration::from_secs(60);
 /// How long a scheduler may take to become ready before the cluster continues without it.
 const SCHEDULER: Duration = Duration::from_secs(30);
+/// How long a ready part may take to answer.
+const ANSWER: Duration = Duration::from_secs(5);
 
 impl LocalCluster {
     /// Waits until the API server is ready. Fails early if a part exits.
@@ -22,10 +24,9 @@ impl LocalCluster {
     }
 
     pub(super) async fn apiserver_answers(&self) -> Result<(), ClusterError> {
-        const LIMIT: Duration = Duration::from_secs(5);
-        get(&self.client(), "/readyz", LIMIT).await.map(drop).map_err(|error| ClusterError::NotReady {
+        get(&self.client(), "/readyz", ANSWER).await.map(drop).map_err(|error| ClusterError::NotReady {
             what: "the API server".into(),
-            seconds: LIMIT.as_secs(),
+            seconds: ANSWER.as_secs(),
             last: error.to_string(),
         })
     }
@@ -65,6 +66,15 @@ impl LocalCluster {
     }
 }
 
+/// While etcd's database is full, etcd rejects all writes, but the API server is ready.
+pub(super) async fn etcd_is_healthy(port: u16) -> Result<(), ClusterError> {
+    get(&plain_client(port)?, "/health", ANSWER).await.map(drop).map_err(|error| ClusterError::Host {
+        what: "etcd is not healthy",
+        found: error.to_string(),
+        advice: "if its database is full (NOSPACE), run fewer cases".into(),
+    })
+}
+
 async fn ready(
     what: &str,
     client: &Client,
@@ -86,5 +96,46 @@ async fn ready(
             return Err(ClusterError::NotReady { what: what.into(), seconds: limit.as_secs(), last });
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::healthy("200 OK", r#"{"health":"true","reason":""}"#, None)]
+    #[case::full(
+        "503 Service Unavailable",
+        r#"{"health":"false","reason":"ALARM NOSPACE"}"#,
+        Some("ALARM NOSPACE")
+    )]
+    #[tokio::test]
+    async fn a_full_etcd_is_reported_with_its_alarm(
+        #[case] status: &str,
+        #[case] body: &str,
+        #[case] alarm: Option<&str>,
+    ) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let length = body.len();
+        let response =
+            format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+        let server = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            assert!(socket.read(&mut [0; 4096]).unwrap() > 0);
+            socket.write_all(response.as_bytes()).unwrap();
+        });
+        let healthy = etcd_is_healthy(port).await.map_err(|error| error.to_string());
+        server.join().unwrap();
+        match alarm {
+            None => assert_eq!(healthy, Ok(())),
+            Some(alarm) => {
+                assert!(healthy.as_ref().is_err_and(|error| error.contains(alarm)), "{healthy:?}");
+            }
+        }
     }
 }

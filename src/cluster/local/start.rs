@@ -61,7 +61,7 @@ impl Programs {
 #[derive(Debug)]
 pub(super) struct Layout {
     folder: PathBuf,
-    etcd: (Port, Port),
+    pub etcd: (Port, Port),
     api: Port,
     kwok: Port,
     _controller_ports: [Port; 3],
