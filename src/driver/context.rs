@@ -40,6 +40,8 @@ pub struct TestContext {
     pub namespace: String,
     /// Factor for all limits (`--timeout-scale`).
     pub scale: f64,
+    /// The length of the audit log when the case began.
+    pub audit_from: u64,
     tracked: Vec<Tracked>,
     submitted: BTreeMap<String, Value>,
     pub nodes: Vec<NodeSpec>,
@@ -71,12 +73,14 @@ impl TestContext {
         let count = case.nodes.iter().map(|nodes| nodes.count as usize).sum();
         test_cluster.cluster.node_pools().reserve(&namespace, count).await?;
         let started = Instant::now();
+        let audit_from = test_cluster.local().map_or(0, LocalCluster::audit_length);
         let mut test = Self {
             case,
             target,
             test_cluster,
             namespace,
             scale,
+            audit_from,
             tracked: Vec::new(),
             submitted: BTreeMap::new(),
             nodes: Vec::new(),

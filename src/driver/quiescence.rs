@@ -27,7 +27,7 @@ impl TestContext {
                     Duration::ZERO => break,
                     left => tokio::time::sleep(left).await,
                 }
-                let writes = cluster.operator_writes(&self.namespace, begin)?;
+                let writes = cluster.operator_writes(&self.namespace, begin, self.audit_from)?;
                 last = writes.iter().map(|write| write.at).fold(last, Timestamp::max);
             }
         } else {
@@ -84,7 +84,7 @@ impl TestContext {
     /// Records the operator's writes from the audit log: a history lacks requests that change nothing.
     pub fn record_operator_writes(&self, since: Timestamp) -> Result<Vec<OperatorWrite>, Stop> {
         let Ok(cluster) = self.local() else { return Ok(Vec::new()) };
-        let writes = cluster.operator_writes(&self.namespace, since)?;
+        let writes = cluster.operator_writes(&self.namespace, since, self.audit_from)?;
         let details = writes.iter().map(|write| {
             json!({"verb": write.verb, "group": write.group, "resource": write.resource, "name": write.name,
                 "code": write.code})

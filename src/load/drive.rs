@@ -81,7 +81,8 @@ pub(super) async fn drive(test: &mut TestContext, with_update: bool) -> Result<(
     let with_operator = processor_of_all(test.local()?).saturating_sub(all_before);
     let load = Load::of(&history);
     drop(history);
-    figures.add_writes(&stage, &test.local()?.operator_writes(&test.namespace, stage.begin)?);
+    let writes = test.local()?.operator_writes(&test.namespace, stage.begin, test.audit_from)?;
+    figures.add_writes(&stage, &writes);
     if with_update {
         // Record the figures now, because the update may time out.
         test.mark(SharedMark::Measured, figures.detail());

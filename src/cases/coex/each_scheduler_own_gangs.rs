@@ -64,7 +64,7 @@ async fn note_binders(test: &TestContext) -> Result<(), Stop> {
     let cluster = test.local()?;
     let begin = Instant::now();
     loop {
-        let bindings = cluster.bindings(&test.namespace)?;
+        let bindings = cluster.bindings(&test.namespace, test.audit_from)?;
         let is_logged = |pod: &str| bindings.iter().any(|binding| binding.pod == pod);
         let is_complete =
             test.look(|live| live.pods().filter(|pod| pod.node().is_some()).all(|pod| is_logged(pod.name())));

@@ -1,6 +1,8 @@
 //! The audit log of the API server: which scheduler bound a pod, because each has its own user, and writes
 //! that changed nothing or were rejected. A line appears moments after a watch has delivered the result.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use k8s_openapi::jiff::Timestamp;
@@ -77,14 +79,19 @@ pub(super) fn args(policy: &Path, log: &Path) -> [String; 3] {
     ]
 }
 
-/// Returns the bindings in a namespace, in the order of the requests. Skips an incomplete last line.
-pub(super) fn bindings(log: &Path, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
-    Ok(bindings_in(&read(log)?, namespace))
+pub(super) fn length(log: &Path) -> u64 {
+    std::fs::metadata(log).map_or(0, |log| log.len())
+}
+
+/// Returns the bindings in a namespace after byte `from`, in the order of the requests. Skips an incomplete
+/// last line.
+pub(super) fn bindings(log: &Path, namespace: &str, from: u64) -> Result<Vec<Binding>, ClusterError> {
+    Ok(bindings_in(&read(log, from)?, namespace))
 }
 
 /// Returns these users' requests that were rejected for missing rights, in any namespace, without duplicates.
 pub(super) fn forbidden(log: &Path, users: &[&str]) -> Result<Vec<Forbidden>, ClusterError> {
-    let text = read(log)?;
+    let text = read(log, 0)?;
     let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let is_of_users =
         |event: &Value| event["user"]["username"].as_str().is_some_and(|user| users.contains(&user));
@@ -105,16 +112,23 @@ pub(super) fn operator_writes(
     operators: &[String],
     namespace: &str,
     since: Timestamp,
+    from: u64,
 ) -> Result<Vec<OperatorWrite>, ClusterError> {
-    Ok(writes_in(&read(log)?, operators, namespace, since))
+    Ok(writes_in(&read(log, from)?, operators, namespace, since))
 }
 
-fn read(log: &Path) -> Result<String, ClusterError> {
-    match std::fs::read_to_string(log) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        Err(source) => Err(ClusterError::file(log)(source)),
-    }
+/// Reads the log after byte `from`. Cases read it often, and the log of a long run is large.
+fn read(log: &Path, from: u64) -> Result<String, ClusterError> {
+    let mut file = match File::open(log) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(source) => return Err(ClusterError::file(log)(source)),
+    };
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(from))
+        .and_then(|_| file.read_to_end(&mut text))
+        .map_err(ClusterError::file(log))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn events(text: &str, namespace: &str) -> impl Iterator<Item = Value> {
@@ -204,6 +218,22 @@ mod tests {
     #[test]
     fn a_missing_log_has_no_bindings() {
         let folder = tempfile::tempdir().expect("folder");
-        assert_eq!(bindings(&folder.path().join(FILE), "a").expect("no error"), []);
+        assert_eq!(bindings(&folder.path().join(FILE), "a", 0).expect("no error"), []);
+    }
+
+    #[test]
+    fn only_the_log_since_the_start_of_a_case_is_read() {
+        let folder = tempfile::tempdir().expect("folder");
+        let log = folder.path().join(FILE);
+        let text = |pods: &[&str]| pods.iter().map(|pod| line("a", pod, 201) + "\n").collect::<String>();
+        std::fs::write(&log, text(&["before"])).expect("written");
+        let from = length(&log);
+        std::fs::write(&log, text(&["before", "after"])).expect("written");
+        let bound = |from| {
+            let bindings = bindings(&log, "a", from).expect("no error");
+            bindings.into_iter().map(|binding| binding.pod).collect::<Vec<_>>()
+        };
+        assert_eq!(bound(0), ["before", "after"]);
+        assert_eq!(bound(from), ["after"]);
     }
 }

@@ -150,9 +150,14 @@ impl LocalCluster {
         others.filter(|(of, _)| *of != Scheduler::KUBE && !not_ready.contains_key(of)).collect()
     }
 
-    /// Returns the bindings in the audit log, which may follow a watch's event by a moment.
-    pub fn bindings(&self, namespace: &str) -> Result<Vec<Binding>, ClusterError> {
-        audit::bindings(&self.layout.audit_log(), namespace)
+    /// Returns the current length of the audit log. Requests about a new namespace follow it.
+    pub fn audit_length(&self) -> u64 {
+        audit::length(&self.layout.audit_log())
+    }
+
+    /// Returns the bindings in the audit log after byte `from`, which may follow a watch's event by a moment.
+    pub fn bindings(&self, namespace: &str, from: u64) -> Result<Vec<Binding>, ClusterError> {
+        audit::bindings(&self.layout.audit_log(), namespace, from)
     }
 
     /// Returns the requests that the API server rejected because a user that handles TrainJobs lacks rights.
@@ -160,14 +165,16 @@ impl LocalCluster {
         audit::forbidden(&self.layout.audit_log(), &self.spec().audited_users())
     }
 
-    /// The operator's writes, also rejected ones and those without effect, but not to Leases and Events.
+    /// The operator's writes, also rejected ones and those without effect, but not to Leases and Events. Reads
+    /// the audit log after byte `from`.
     pub fn operator_writes(
         &self,
         namespace: &str,
         since: Timestamp,
+        from: u64,
     ) -> Result<Vec<OperatorWrite>, ClusterError> {
         let users = operator_home::users(&self.spec());
-        audit::operator_writes(&self.layout.audit_log(), &users, namespace, since)
+        audit::operator_writes(&self.layout.audit_log(), &users, namespace, since, from)
     }
 
     pub fn resident_bytes(&self) -> u64 {
