@@ -71,6 +71,7 @@ use conformance_install::InstallError;
 use conformance_install::operator::OperatorError;
 use conformance_programs::ProgramError;
 use conformance_programs::blocking::in_place;
+use conformance_programs::open_files;
 use conformance_programs::source::SourceError;
 use conformance_report::Exit;
 use conformance_run::interruption::Interruption;
@@ -147,6 +148,7 @@ pub fn main() -> Exit {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours);
     // `false`, because with `true` a failed write to standard error, for example on a full disk, would panic.
     log.log_internal_errors(false).with_writer(std::io::stderr).init();
+    open_files::raise_limit();
     let exit =
         config::check_variables(std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()))
             .and_then(|()| {

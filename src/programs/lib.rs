@@ -9,7 +9,7 @@
 //! - [`process`] starts processes that do not outlive their owner; [`ports`] reserves their loopback ports.
 //! - [`home`] defines the cache and state folders, and finds the folders of killed runs.
 //! - [`available_memory`], [`memory_in_use`], [`peak_memory`], [`processor_time`] and [`processors`] measure
-//!   this machine and its processes.
+//!   this machine and its processes. [`open_files`] raises a limit of this process.
 
 pub mod available_memory;
 pub mod blocking;
@@ -21,6 +21,7 @@ mod error;
 pub mod home;
 pub mod images;
 pub mod memory_in_use;
+pub mod open_files;
 pub mod own_program;
 pub mod peak_memory;
 pub mod ports;
