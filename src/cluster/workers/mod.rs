@@ -29,8 +29,9 @@ pub const GPUS: &str = "conformance.grove.io/gpus";
 /// Extended resource that replaces a node's `pods` as the limit.
 pub const SLOTS: &str = "conformance.grove.io/pods";
 const GPU: &str = "nvidia.com/gpu";
-/// How long a case may wait until other cases release enough nodes: many times the longest case.
-const RELEASED: Duration = Duration::from_secs(30 * 60);
+/// How long a case may wait until other cases release enough nodes. Ten cases may want all nodes, and some
+/// wait for a scheduler's timeout of 5 min.
+const RELEASED: Duration = Duration::from_secs(2 * 60 * 60);
 
 #[derive(Debug, Clone)]
 struct Worker {

@@ -92,7 +92,7 @@ async fn a_reservation_times_out() {
     workers.reserve("ns", 1).await.unwrap();
     lease(&workers, "ns", 1);
     let late = workers.reserve("next", 2).await.unwrap_err().to_string();
-    assert_eq!(late, "timed out after 1800 s waiting for 2 free nodes of 2: 1 are free, ns has 1");
+    assert_eq!(late, "timed out after 7200 s waiting for 2 free nodes of 2: 1 are free, ns has 1");
 }
 
 #[tokio::test]
