@@ -24,6 +24,9 @@ use super::output::{self, Console};
 use super::request::{OperatorSource, ProgramRequest};
 use super::{Failure, node_shapes, operator, target_selection};
 
+/// Longer than the limits of all parts that start one after the other. The supervisor reports those.
+const READY: Duration = Duration::from_secs(600);
+
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClusterState {
@@ -149,11 +152,12 @@ async fn create(args: &CreateArgs) -> Result<Exit, Failure> {
                 args.name
             )));
         }
-        if begin.elapsed() > Duration::from_secs(120) {
+        if begin.elapsed() > READY {
             let _ = supervisor.kill();
             return Err(Failure::Infrastructure(format!(
-                "cluster {:?} was not ready after 120 s; log: {}",
+                "cluster {:?} was not ready after {} s; log: {}",
                 args.name,
+                READY.as_secs(),
                 log.display()
             )));
         }

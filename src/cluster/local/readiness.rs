@@ -10,10 +10,10 @@ use super::LocalCluster;
 use crate::ClusterError;
 use crate::plain_http::{get, plain_client};
 
-/// How long a part of the control plane may take to become ready.
-const CONTROL_PLANE: Duration = Duration::from_secs(60);
+/// How long a part of the control plane may take to become ready. The speed of the machine is unknown then.
+const CONTROL_PLANE: Duration = Duration::from_secs(180);
 /// How long a scheduler may take to become ready before the cluster continues without it.
-const SCHEDULER: Duration = Duration::from_secs(30);
+const SCHEDULER: Duration = Duration::from_secs(90);
 /// How long a ready part may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
