@@ -36,6 +36,7 @@ impl<'a> Written<'a> {
 }
 
 pub fn overwritten_status(history: &History) -> Option<String> {
+    let tolerated = history.allowed(TOLERATED);
     let mut versions: BTreeMap<&str, Vec<Version<'_>>> = BTreeMap::new();
     for version in history.versions().filter(|version| ["Node", "Pod"].contains(&version.kind())) {
         versions.entry(version.uid()).or_default().push(version);
@@ -56,7 +57,7 @@ pub fn overwritten_status(history: &History) -> Option<String> {
                 back.map_or_else(|| history.last_at(), |back| back.at).duration_since(version.at)
             };
             let is_overwritten = version.revision() < until && !has_status(version, &this.status);
-            (is_overwritten && lasted() > TOLERATED).then(|| {
+            (is_overwritten && lasted() > tolerated).then(|| {
                 format!(
                     "the harness set {} in the status of {} {}, which changed later",
                     this.status,
@@ -125,6 +126,10 @@ mod tests {
             None,
             "the harness wrote it again at once"
         );
+        let mut late = written(crashes().modified(pod("True")).later(3), "False", 5).later(9).end();
+        assert!(overwritten_status(&late).is_some(), "the harness wrote it again after 3 s");
+        late.header.slowness = Some(4.0);
+        assert_eq!(overwritten_status(&late), None, "the machine was slow");
         let healed = written(crashes().later(5), "True", 4).later(9).modified(pod("True")).end();
         assert_eq!(overwritten_status(&healed), None, "the case itself sets it to True");
         let mut terminating = pod("True");
