@@ -17,6 +17,9 @@ pub(super) fn args(data: &Path, client_port: u16, peer_port: u16) -> Vec<String>
         format!("--initial-cluster=default={peer}"),
         "--unsafe-no-fsync".into(),
         format!("--quota-backend-bytes={QUOTA}"),
+        // As kubeadm sets it. With the default of 10 min, the API server's watches of quiet kinds cannot resume
+        // after a compaction, and every watch of these kinds is then lost.
+        "--watch-progress-notify-interval=5s".into(),
         "--log-level=warn".into(),
     ]
 }
