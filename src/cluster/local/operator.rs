@@ -1,3 +1,5 @@
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -72,9 +74,11 @@ impl LocalCluster {
     }
 
     fn logged(&self, text: &str) -> Option<String> {
-        let from = self.operator_log_from.load(Ordering::Relaxed);
-        let log = std::fs::read(self.log(Part::Controller)).ok()?;
-        let log = String::from_utf8_lossy(log.get(usize::try_from(from).ok()?..)?).into_owned();
-        log.lines().find(|line| line.contains(text)).map(str::to_owned)
+        let mut log = File::open(self.log(Part::Controller)).ok()?;
+        log.seek(SeekFrom::Start(self.operator_log_from.load(Ordering::Relaxed))).ok()?;
+        let mut new = Vec::new();
+        log.read_to_end(&mut new).ok()?;
+        let new = String::from_utf8_lossy(&new).into_owned();
+        new.lines().find(|line| line.contains(text)).map(str::to_owned)
     }
 }
