@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::Client;
@@ -31,6 +32,9 @@ const SLOW_MOMENTS: usize = 3600;
 struct Reads {
     last: Mutex<VecDeque<Duration>>,
     slow: Mutex<VecDeque<Slow>>,
+    /// Whether no case restarts the API server, so that nobody expects it to be unreachable.
+    is_never_restarted: bool,
+    is_unreachable: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -57,9 +61,12 @@ impl Reads {
             None
         };
         let factor = if too_slow.is_some() { FACTORS.1 } else { self.factor() };
-        if factor <= FACTORS.0 {
-            return;
+        if factor > FACTORS.0 {
+            self.record_slow(factor, too_slow);
         }
+    }
+
+    fn record_slow(&self, factor: f64, too_slow: Option<String>) {
         let mut moments = self.slow.lock();
         if moments.len() == SLOW_MOMENTS {
             moments.pop_front();
@@ -106,8 +113,9 @@ pub struct Speed {
 }
 
 impl Speed {
-    pub async fn measure(client: Client) -> Self {
-        let reads = Arc::new(Reads::default());
+    /// If no case restarts the API server, a time in which it is unreachable counts as too slow to decide.
+    pub async fn measure(client: Client, is_never_restarted: bool) -> Self {
+        let reads = Arc::new(Reads { is_never_restarted, ..Reads::default() });
         for _ in 0..INITIAL_READS {
             reads.measure_once(&client).await;
         }
@@ -154,13 +162,20 @@ impl Speed {
 }
 
 impl Reads {
-    /// Times one read. A failed connection does not count, because an unavailable API server is not slow.
+    /// Times one read. A failed connection is not slow. Two in a row are an outage.
     async fn measure_once(&self, client: &Client) {
         let Ok(request) = http::Request::get("/api/v1/namespaces/default").body(Vec::new()) else { return };
         let begin = Instant::now();
-        match timeout(READ_LIMIT, client.request::<serde_json::Value>(request)).await {
-            Ok(Ok(_) | Err(kube::Error::Api(_))) => self.record(begin.elapsed()),
-            Ok(Err(_)) => {}
+        let answer = timeout(READ_LIMIT, client.request::<serde_json::Value>(request)).await;
+        let is_unreachable = matches!(&answer, Ok(Err(error)) if !matches!(error, kube::Error::Api(_)));
+        let was_unreachable = self.is_unreachable.swap(is_unreachable, Ordering::Relaxed);
+        match answer {
+            Ok(Err(error)) if is_unreachable => {
+                if was_unreachable && self.is_never_restarted {
+                    self.record_slow(FACTORS.1, Some(format!("the API server was unreachable: {error}")));
+                }
+            }
+            Ok(_) => self.record(begin.elapsed()),
             Err(_) => self.record(READ_LIMIT),
         }
     }
@@ -168,6 +183,9 @@ impl Reads {
 
 #[cfg(test)]
 mod tests {
+    use http::{Request, Response};
+    use kube::client::Body;
+
     use super::*;
 
     #[rstest::rstest]
@@ -223,6 +241,28 @@ mod tests {
         );
         assert_eq!(whole(reads.extended(limit, ago(100))), 80.0, "a restarted limit has a maximum");
         assert_eq!(reads.extended(limit, Instant::now()), limit, "the machine was never too slow since");
+    }
+
+    #[rstest::rstest]
+    #[case::of_a_user(true, 1, false)]
+    #[case::of_a_user_for_longer(true, 2, true)]
+    #[case::restarted_by_a_case(false, 2, false)]
+    #[tokio::test]
+    async fn an_outage_counts_unless_a_case_may_have_caused_it(
+        #[case] is_never_restarted: bool,
+        #[case] failed_reads: usize,
+        #[case] counts: bool,
+    ) {
+        let (service, handle) = tower_test::mock::pair::<Request<Body>, Response<Body>>();
+        drop(handle);
+        let client = Client::new(service, "default");
+        let (begin, reads) = (Instant::now(), Reads { is_never_restarted, ..Reads::default() });
+        for _ in 0..failed_reads {
+            reads.measure_once(&client).await;
+        }
+        let found = reads.too_slow_since(begin).map(|(_, evidence)| evidence);
+        assert_eq!(found.is_some_and(|found| found.starts_with("the API server was unreachable: ")), counts);
+        assert_eq!(reads.slowest_since(begin), counts.then_some(FACTORS.1));
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl TestCluster {
     ) -> Result<Self, ClusterError> {
         let client = cluster.client();
         let recorder = Recorder::start(client.clone(), schedulers, kinds, RECOVERY.length).await?;
-        let speed = Speed::measure(client.clone()).await;
+        let speed = Speed::measure(client.clone(), cluster.local().is_none()).await;
         if recorder.kind("ClusterTopologyBinding").is_some() {
             shared::hold(&client, &binding(names::TOPOLOGY, &LEVELS), (names::RUN, run)).await?;
         }
