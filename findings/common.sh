@@ -16,7 +16,6 @@ ended() {
 trap ended EXIT
 
 etcd_module=go.etcd.io/etcd/server/v3@v3.6.10
-overlay=()
 
 # MODULE@VERSION PACKAGE...: builds programs in $work/bin, with the replacements of the module's go.mod. Kubernetes replaces its
 # own modules by folders that no proxy serves. These modules are released under the same number, with v0 instead of v1.
@@ -41,7 +40,7 @@ built() {
                 go mod edit -replace="$replaced"
             done
         [[ $module != volcano.sh/volcano@* ]] || volcano_apis
-        CGO_ENABLED=0 go build -mod=mod -trimpath -ldflags='-s -w' "${overlay[@]}" -o "$work/bin/" "$@"
+        CGO_ENABLED=0 go build -mod=mod -trimpath -ldflags='-s -w' -o "$work/bin/" "$@"
     ) >"$folder.log" 2>&1 || { tail -n 20 "$folder.log"; echo "$module could not be built"; exit 3; }
 }
 
@@ -98,12 +97,11 @@ kube_scheduler_1_37() {
 
 # Volcano 1.15.1 needs an API module that not every proxy serves. v1.14.0 is served, but lacks the name of one annotation.
 volcano_apis() {
-    go mod edit -replace=volcano.sh/apis=volcano.sh/apis@v1.14.0
-    local folder
-    folder=$(go mod download -json volcano.sh/apis@v1.14.0 | jq -r .Dir)/pkg/apis/scheduling/v1beta1
-    printf 'package v1beta1\n\nconst QueueAllocationGateKey = GroupName + "/queue-allocation-gate"\n' >lacking.go
-    jq -n --arg at "$folder/lacking.go" --arg file "$PWD/lacking.go" '{Replace: {($at): $file}}' >overlay.json
-    overlay=(-overlay "$PWD/overlay.json")
+    cp -r "$(go mod download -json volcano.sh/apis@v1.14.0 | jq -r .Dir)" apis
+    chmod -R u+w apis
+    printf 'package v1beta1\n\nconst QueueAllocationGateKey = GroupName + "/queue-allocation-gate"\n' \
+        >apis/pkg/apis/scheduling/v1beta1/lacking.go
+    go mod edit -replace=volcano.sh/apis=./apis
 }
 
 # MODULE FOLDER FILE...: installs CRDs from FOLDER of a module that was built.
