@@ -204,7 +204,7 @@ koordinator_podgroup() {
 YAML
 }
 
-# NAME PODGROUP GPUS
+# NAME PODGROUP GPUS [FIELDS OF THE SPEC]
 koordinator_pod() {
     created "$pods" <<YAML
 apiVersion: v1
@@ -213,6 +213,7 @@ metadata: {name: $1, labels: {pod-group.scheduling.sigs.k8s.io: $2}}
 spec:
   schedulerName: koord-scheduler
   containers: [{name: c, image: example.com/none, resources: {limits: {nvidia.com/gpu: "$3"}}}]
+  ${4:-}
 YAML
 }
 
