@@ -6,7 +6,8 @@ use conformance_contract::violation::Code;
 use super::{Deviation, NOT_WHOLE, Occurs, RACE};
 
 /// Koordinator retries a gang through one representative pod in its queue. That pod can be bound or dropped
-/// while other pods of the gang still wait.
+/// while other pods of the gang still wait. The flush of its queue, that of kube-scheduler 1.35, skips pods
+/// that PreEnqueue rejected.
 pub(super) const fn loses_retried_gang(
     clause: &'static str,
     case: &'static str,
@@ -21,7 +22,8 @@ pub(super) const fn loses_retried_gang(
         occurs: RACE,
         reason: "koord-scheduler 1.8 sometimes loses a gang that it retries, or one pod of it (its log: \
                  \"already present in unschedulable queue\", \"representative pod ... already exists\"): new \
-                 capacity does not trigger a retry, only the flush of unschedulable pods does",
+                 capacity does not trigger a retry; the flush of unschedulable pods retries pods that were \
+                 tried, but not those that PreEnqueue rejected",
     }
 }
 
