@@ -64,7 +64,7 @@ pub const COSCHEDULING: &str = "Coscheduling";
 /// Argument of that plugin that makes gangs honour topology.
 pub const NETWORK_TOPOLOGY: &str = "awareNetworkTopology";
 
-/// Flag without which unschedulable pods are flushed at the interval of kube-scheduler, five minutes.
+/// Flag without which unschedulable pods are flushed at the age of kube-scheduler's default, five minutes.
 pub const FLUSH: &str = "--pod-max-in-unschedulable-pods-duration";
 
 pub(super) const CRDS: ModuleCrds = ModuleCrds {
@@ -149,7 +149,8 @@ pub fn args(home: &ProcessHome, configuration: &Path) -> Vec<String> {
     flags(configuration, "127.0.0.1", home.health)
 }
 
-/// Only the flush (default: five minutes) retries a gang that failed before the scheduler knew its PodGroup.
+/// No event retries a gang whose representative pod failed because of another pod. The flush does: every
+/// 30 s, it returns pods of this age to the queue. It skips pods that PreEnqueue of Coscheduling rejected.
 pub fn flags(configuration: &Path, address: &str, port: u16) -> Vec<String> {
     vec![
         format!("--config={}", configuration.display()),
