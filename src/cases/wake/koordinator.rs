@@ -1,5 +1,5 @@
-//! koord-scheduler with its default flush interval, five minutes. 1 to 3 nodes x 8 GPUs; a gang of 2 pods x 8
-//! GPUs per reason. The interval of other cases, 5 s, could hide an event that has no effect.
+//! koord-scheduler flushes pods at its default age, five minutes. 1 to 3 nodes x 8 GPUs; a gang of 2 pods x 8
+//! GPUs per reason. The age in other cases, 5 s, could hide an event that has no effect.
 
 use conformance_install::schedulers::koord_scheduler::FLUSH;
 

@@ -1,8 +1,8 @@
 //! A gang of 2 pods x 8 GPUs waits for one reason, and that reason ends.
 //!
 //! kube-scheduler has its default flush interval here, five minutes. Volcano and KAI look at every gang in
-//! each cycle, every 200 ms. koord-scheduler flushes every 5 s, which would hide an event without effect. So
-//! `wake/koordinator` restores the scheduler's default interval.
+//! each cycle, every 200 ms. koord-scheduler flushes pods of an age of 5 s, every 30 s, which could hide an
+//! event without effect. So `wake/koordinator` restores the scheduler's default age.
 
 pub(crate) mod claim_freed;
 pub(crate) mod gang_deleted;
