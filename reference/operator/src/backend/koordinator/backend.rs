@@ -148,13 +148,13 @@ impl SchedulerBackend for Koordinator {
     }
 
     /// A surplus pod joins its PodGroup only when it is released. Once koord-scheduler 1.8 tries a gang, it
-    /// ignores gates: it tries every pod with the label, cannot bind gated ones, and never retries them.
+    /// ignores gates: it counts gated pods with the label towards the minimum, although it cannot bind them.
     fn release_labels(&self, pod_gang: &PodGang, pod: &Pod) -> BTreeMap<String, String> {
         let podgroup = pod.labels().get(LABEL_POD_CLIQUE).map(String::as_str).unwrap_or_default();
         [(LABEL_POD_GROUP.to_owned(), pod_group::name(pod_gang, podgroup))].into()
     }
 
-    /// Koordinator plans a gang with every existing pod, and never retries those that it did not need. So
+    /// Koordinator plans a gang with every existing pod, and never tries those that it did not need. So
     /// surplus is held until the hard gang is bound. It then gets the gang's domain as a node affinity,
     /// because Koordinator checks topology only at the first placement.
     async fn release_pod(&self, pod: &Pod, gang: &GangState<'_>) -> Result<Release, BackendError> {
