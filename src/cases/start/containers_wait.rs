@@ -2,6 +2,8 @@
 //! the same name prefix, and a clique `c` of 1 pod that starts after `a`. The order of watch events decides
 //! which pod started first, because timestamps have whole seconds.
 
+use std::time::Duration;
+
 use conformance_check::startup;
 use conformance_facts::health;
 use conformance_facts::startup::{has_started, init_container_runs};
@@ -22,6 +24,7 @@ const SET: &str = "dependent";
 const PARENTS: [&str; 2] = ["dependent-0-a", "dependent-1-a"];
 const NAMESAKES: [&str; 2] = ["dependent-0-a-b", "dependent-1-a-b"];
 const WAITING: [&str; 2] = ["dependent-0-c", "dependent-1-c"];
+const TERMINATION_DELAY: Duration = Duration::from_secs(30);
 
 pub(crate) const CASE: Case = case!("Containers start only after the cliques that they depend on are Ready")
     .clauses(&[START_04, START_06, START_07])
@@ -57,6 +60,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let cliques = [PARENTS[0], NAMESAKES[0], WAITING[0]];
     let old: Vec<_> = cliques.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let node = test.delete_pod_and_cordon_node(one.first().map_or("", String::as_str)).await?;
+    test.keep_down(TERMINATION_DELAY).await?;
     test.until_recreated("replica 0 of PodCliqueSet dependent", TERM_02, &cliques, &old, false).await?;
     test.cordon(&node, false).await?;
     until_held(test, &WAITING[..1]).await?;
