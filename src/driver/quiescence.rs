@@ -49,14 +49,8 @@ impl TestContext {
         Ok(())
     }
 
-    /// Waits for a fixed, unscaled length while an observation counts writes.
+    /// Waits for a fixed, unscaled length, for example while a timer under test runs.
     pub async fn watch_for(&self, length: Duration) -> Result<(), Stop> {
-        tokio::time::sleep(length).await;
-        Ok(self.test_cluster.cluster.healthy().await?)
-    }
-
-    /// Waits for a fixed, unscaled length while a timer under test runs.
-    pub async fn keep_down(&self, length: Duration) -> Result<(), Stop> {
         tokio::time::sleep(length).await;
         Ok(self.test_cluster.cluster.healthy().await?)
     }

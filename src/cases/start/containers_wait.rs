@@ -58,7 +58,7 @@ async fn drive(test: &mut TestContext) -> Result<(), Stop> {
     let cliques = [PARENTS[0], NAMESAKES[0], WAITING[0]];
     let old: Vec<_> = cliques.iter().flat_map(|clique| test.pods_of(clique)).collect();
     let node = test.delete_pod_and_cordon_node(one.first().map_or("", String::as_str)).await?;
-    test.keep_down(TERMINATION_DELAY).await?;
+    test.watch_for(TERMINATION_DELAY).await?;
     test.until_recreated("replica 0 of PodCliqueSet dependent", TERM_02, &cliques, &old, false).await?;
     test.cordon(&node, false).await?;
     until_held(test, &WAITING[..1]).await?;

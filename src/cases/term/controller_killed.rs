@@ -104,7 +104,7 @@ async fn terminate_while_down(test: &mut TestContext, set: &str) -> Result<(), S
     test.kill_part(Part::Controller).await?;
     // The check detects a delay that starts again only if this takes longer than a termination may be late.
     let patience = Duration::try_from(termination::patience(&test.history())).unwrap_or_default();
-    test.keep_down(LONG_DELAY.max(patience.saturating_add(Duration::from_secs(2)))).await?;
+    test.watch_for(LONG_DELAY.max(patience.saturating_add(Duration::from_secs(2)))).await?;
     test.start_ready(Part::Controller).await?;
     until_replaced(test, set, true).await
 }

@@ -18,7 +18,7 @@ use crate::{Shown, none, violation};
 const WRONG_DNS_NAME: Code = Code::new("wrong-dns-name");
 const WRONG_VARIABLE: Code = Code::new("wrong-variable");
 
-/// Stands for the domain of the cluster, which no object shows.
+/// A placeholder for the domain of the cluster, which no object shows.
 const CLUSTER_DOMAIN: &str = "CLUSTER-DOMAIN";
 
 pub(super) fn has_stable_name(course: &Course<'_>) -> Ruling {

@@ -117,8 +117,8 @@ pub(super) fn operator_writes(
     Ok(writes_in(&read(log, from)?, operators, namespace, since))
 }
 
-/// Reads the log after byte `from`. Cases read it often, and the log of a long run is large.
-fn read(log: &Path, from: u64) -> Result<String, ClusterError> {
+/// Reads a log after byte `from`. Cases read logs often, and those of a long run are large.
+pub(super) fn read(log: &Path, from: u64) -> Result<String, ClusterError> {
     let mut file = match File::open(log) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),

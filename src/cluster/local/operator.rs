@@ -1,5 +1,3 @@
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -8,7 +6,7 @@ use conformance_install::part::Part;
 use conformance_programs::home;
 use conformance_programs::process::Process;
 
-use super::{LocalCluster, webhooks};
+use super::{LocalCluster, audit, webhooks};
 use crate::ClusterError;
 use crate::plain_http::{get, plain_client};
 
@@ -74,11 +72,8 @@ impl LocalCluster {
     }
 
     fn logged(&self, text: &str) -> Option<String> {
-        let mut log = File::open(self.log(Part::Controller)).ok()?;
-        log.seek(SeekFrom::Start(self.operator_log_from.load(Ordering::Relaxed))).ok()?;
-        let mut new = Vec::new();
-        log.read_to_end(&mut new).ok()?;
-        let new = String::from_utf8_lossy(&new).into_owned();
+        let from = self.operator_log_from.load(Ordering::Relaxed);
+        let new = audit::read(&self.log(Part::Controller), from).ok()?;
         new.lines().find(|line| line.contains(text)).map(str::to_owned)
     }
 }

@@ -64,7 +64,7 @@ impl ProcessHome {
 }
 
 /// The user's configuration with the suite's access to the API server and the profiles for which
-/// kube-scheduler stands in, without leader election.
+/// kube-scheduler takes its place, without leader election.
 fn adapted(of_user: &Value, of_suite: &Value) -> Value {
     let mut adapted = of_user.clone();
     if adapted["kind"] != KUBE_KIND {

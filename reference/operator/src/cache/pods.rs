@@ -84,7 +84,7 @@ pub(crate) fn waits_for_room(pod: &Pod, now: Timestamp) -> bool {
 
 /// Whether a deleted pod still has its node. On a lost node it would keep it indefinitely, so its grace period
 /// limits this. The deletion timestamp is the end of this period.
-pub(crate) fn still_has_room(pod: &Pod, now: Timestamp) -> bool {
+pub(crate) fn still_has_node(pod: &Pod, now: Timestamp) -> bool {
     let end = pod.metadata.deletion_timestamp.as_ref();
     let late = end.and_then(|end| Duration::try_from(now.duration_since(end.0)).ok());
     is_bound(pod) && end.is_some() && late.is_none_or(|late| late < ROOM_WAIT)
@@ -207,6 +207,6 @@ mod tests {
         let mut pod = pod(&spec, None);
         let end = since_end.map(|since| now - jiff::SignedDuration::from_secs(since));
         pod.metadata.deletion_timestamp = end.map(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time);
-        assert_eq!(still_has_room(&pod, now), has_room);
+        assert_eq!(still_has_node(&pod, now), has_room);
     }
 }

@@ -174,7 +174,7 @@ fn termination_condition(
     })
 }
 
-/// `None` stands for a replica with missing PodCliques. `is_new` checks pods, because statuses may be stale.
+/// `None` is a replica with missing PodCliques. `is_new` checks pods, because statuses may be stale.
 fn status(
     pcsg: &PodCliqueScalingGroup,
     pcs: &str,

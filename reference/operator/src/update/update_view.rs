@@ -17,7 +17,7 @@ use super::rolling_update::{ReplicaState, Unit, Units, UpdateSteps};
 use crate::cache::caches::Caches;
 use crate::cache::observed_pod::Pod;
 use crate::cache::ownership::is_controlled_by;
-use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods, still_has_room, waits_for_room};
+use crate::cache::pods::{is_bound, is_former, is_live, is_ready, own_pods, still_has_node, waits_for_room};
 use crate::faults::{self, fault};
 use crate::plan::pod_clique_object::{generation_hash, template_hash, template_of};
 use crate::plan::startup_order::follows;
@@ -103,7 +103,7 @@ impl CliqueView {
         let (live, leaving): (Vec<_>, Vec<_>) =
             own_pods(caches, &pclq).into_iter().partition(|pod| is_live(pod));
         let (former, pods): (Vec<_>, Vec<_>) = live.into_iter().partition(|pod| is_former(pod, generation));
-        let has_leaving = leaving.iter().any(|pod| still_has_room(pod, Timestamp::now()));
+        let has_leaving = leaving.iter().any(|pod| still_has_node(pod, Timestamp::now()));
         Some(Self { pclq, pods, has_former: !former.is_empty(), has_leaving, template })
     }
 
